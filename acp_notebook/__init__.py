@@ -1,0 +1,69 @@
+"""acp-notebook: an Agent Client Protocol session inside a Jupyter kernel, its plan live on the page.
+
+    %load_ext acp_notebook
+    %acp ask Clean the survey data
+
+or, in Python, `Session(agent).ask("…")`. Names are loaded on first use, so that importing the package and loading
+the extension take milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agent.scripted import Call, Output, Say, ScriptedModel, Think
+    from .errors import AcpError
+    from .extension import load_ipython_extension, unload_ipython_extension
+    from .notebook import Session, current
+    from .plan import Plan, PlanEntry
+    from .session.permissions import PermissionRequest
+    from .session.turn import Turn
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AcpError",
+    "Call",
+    "Output",
+    "PermissionRequest",
+    "Plan",
+    "PlanEntry",
+    "Say",
+    "ScriptedModel",
+    "Session",
+    "Think",
+    "Turn",
+    "current",
+    "load_ipython_extension",
+    "unload_ipython_extension",
+]
+
+_HOMES = {
+    "AcpError": ".errors",
+    "Call": ".agent.scripted",
+    "Output": ".agent.scripted",
+    "PermissionRequest": ".session.permissions",
+    "Plan": ".plan",
+    "PlanEntry": ".plan",
+    "Say": ".agent.scripted",
+    "ScriptedModel": ".agent.scripted",
+    "Session": ".notebook",
+    "Think": ".agent.scripted",
+    "Turn": ".session.turn",
+    "current": ".notebook",
+    "load_ipython_extension": ".extension",
+    "unload_ipython_extension": ".extension",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,168 @@
+"""What a session adds to one run of the user's agent, as one pydantic-ai capability.
+
+Everything is per run, so two sessions on one agent never see each other. Settings are read at each step, so what a
+person changes during a turn holds from the next step on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolApproved,
+    ToolDefinition,
+    ToolDenied,
+)
+
+from ..protocol.connection import ClientSide
+from ..protocol.messages import (
+    PermissionOption,
+    RequestPermission,
+    Selected,
+    ToolCall,
+    ToolCallContentChunk,
+    ToolCallUpdate,
+)
+from .config import EFFORTS, Config
+from .modes import tool_kind
+from .stream import Outbox
+from .values import explain, for_model, for_page
+
+log = logging.getLogger(__name__)
+
+#: While it is entered, what this context prints goes to the sink and not to a cell.
+Capture = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[None]]
+
+#: Offered for every gated call.
+OPTIONS = (
+    PermissionOption("allow_once", "Allow once", "allow_once"),
+    PermissionOption("reject_once", "Deny", "reject_once"),
+)
+_ALLOWS = frozenset({"allow_once", "allow_always"})
+
+EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
+
+
+def no_capture(sink: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
+    """Leave printing alone."""
+    return contextlib.nullcontext()
+
+
+@dataclass
+class SessionCapability(AbstractCapability[Any]):
+    """Mode filter, thinking effort, print capture, tool errors and approvals of one run."""
+
+    config: Config
+    client: ClientSide
+    outbox: Outbox
+    capture: Capture = no_capture
+    tools: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
+
+    def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
+        def settings(ctx: RunContext[Any]) -> ModelSettings:
+            effort = EFFORTS[self.config.effort]
+            return ModelSettings() if effort is None else ModelSettings(thinking=effort)  # type: ignore[typeddict-item]
+
+        return settings
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        mode = self.config.mode
+        offered = [tool for tool in tool_defs if mode.offers(tool.name, tool.metadata)]
+        self.tools = {tool.name: tool for tool in offered}
+        return offered
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Any],
+    ) -> Any:
+        mode = self.config.mode
+        if not mode.offers(tool_def.name, tool_def.metadata):  # the mode has changed since this step began
+            raise ToolFailed(f"{tool_def.name} may not be used in mode {mode.id!r}.")
+        call_id = call.tool_call_id
+        loop = asyncio.get_running_loop()
+        self.outbox.send(ToolCallUpdate(call_id, kind=tool_kind(tool_def.metadata), status="in_progress"))
+
+        def printed(text: str) -> None:  # sync tools run, and print, on worker threads
+            loop.call_soon_threadsafe(self.outbox.send, ToolCallContentChunk(call_id, text))
+
+        try:
+            with self.capture(printed):
+                return for_model(await handler(args))
+        except SystemExit as error:
+            raise ToolFailed(f"{tool_def.name} tried to end the process ({error.code!r}).") from None
+
+    async def on_tool_execute_error(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        error: Exception,
+    ) -> Any:
+        """One short line for the model; the whole traceback, which may hold secrets, for the log only."""
+        log.error("tool %s raised", tool_def.name, exc_info=error)
+        raise ToolFailed(explain(error)) from None
+
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        decisions: list[ToolApproved | ToolDenied] = []
+        async with asyncio.TaskGroup() as group:  # all cards at once, answered in any order
+            tasks = [
+                group.create_task(self._decide(call, requests.metadata.get(call.tool_call_id) or {}))
+                for call in requests.approvals
+            ]
+        decisions = [task.result() for task in tasks]
+        return requests.build_results(
+            approvals={call.tool_call_id: d for call, d in zip(requests.approvals, decisions, strict=True)},
+            calls={call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls},
+        )
+
+    async def _decide(self, call: ToolCallPart, metadata: Mapping[str, Any]) -> ToolApproved | ToolDenied:
+        self.outbox.send(ToolCallUpdate(call.tool_call_id, status="paused"))
+        definition = self.tools.get(call.tool_name)
+        request = RequestPermission(
+            ToolCall(
+                call.tool_call_id,
+                call.tool_name,
+                for_page(call.args_as_dict()),
+                tool_kind(definition.metadata if definition else None),
+            ),
+            OPTIONS,
+            title=f"Approve {call.tool_name}?",
+            description=_text(metadata.get("description") or metadata.get("reason")),
+            preview=_text(metadata.get("preview")),
+        )
+        outcome = await self.client.request_permission(request)
+        if not isinstance(outcome, Selected):
+            return ToolDenied(outcome.reason or "The person cancelled this call; it did not run.")
+        kinds = {option.kind for option in OPTIONS if option.option_id == outcome.option_id}
+        if not kinds or kinds - _ALLOWS:  # not offered, ambiguous, or a no
+            return ToolDenied(outcome.reason or "The person denied this call; it did not run.")
+        if outcome.arguments is not None:
+            self.outbox.send(
+                ToolCallUpdate(call.tool_call_id, raw_input=outcome.arguments, reason="arguments edited by you")
+            )
+        return ToolApproved(override_args=dict(outcome.arguments) if outcome.arguments is not None else None)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

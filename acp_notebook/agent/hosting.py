@@ -1,0 +1,82 @@
+"""From what a person has at hand (an agent, a factory, a model, a model name) to an agent that can be hosted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import Agent
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+
+from ..errors import AgentError
+from .scripted import ScriptedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """An agent with what a session needs to know of it. `model` overrides the agent's own, per run."""
+
+    agent: AbstractAgent[Any, Any]
+    name: str
+    model: Model
+    deps: Any = None
+
+    @property
+    def scripted(self) -> bool:
+        return isinstance(self.model, ScriptedModel)
+
+    @property
+    def thinks(self) -> bool:
+        profile = self.model.profile
+        return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
+
+
+def host(agent: Any, *, model: str | Model | None = None, name: str | None = None, deps: Any = None) -> Hosted:
+    """Take an `Agent`, a factory of one, a model (also a `ScriptedModel`), a model name, or `"demo"`.
+
+    The agent object itself is used and never changed; `model` is passed with each run. Raises `AgentError`.
+    """
+    # the first run in a terminal would print a banner into the cell
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+    if isinstance(agent, str) and agent == "demo":
+        from .demo import demo_agent
+
+        agent = demo_agent()
+    elif isinstance(agent, str | Model):
+        used = _model(agent)
+        agent = Agent(used, name=name or used.model_name)
+    elif callable(agent) and not isinstance(agent, AbstractAgent):
+        agent = agent()
+    if not isinstance(agent, AbstractAgent):
+        raise AgentError(
+            f"{type(agent).__name__} cannot be hosted: use a pydantic-ai Agent, a function that returns one, "
+            "a ScriptedModel, a model name such as 'openai:gpt-5', or 'demo'"
+        )
+    chosen = agent.model if model is None else model
+    if chosen is None:
+        raise AgentError(f"agent {agent.name or name!r} has no model: name one with --model or model=")
+    if deps is None and agent.deps_type not in (object, type(None)):
+        raise AgentError(
+            f"agent {agent.name or name!r} needs deps of type {agent.deps_type.__name__}: "
+            "give them with --deps NAME or deps="
+        )
+    return Hosted(agent, name or agent.name or "agent", _model(chosen), deps)
+
+
+def _model(model: Model | str) -> Model:
+    try:
+        return infer_model(model)
+    except ImportError as error:
+        raise AgentError(f"model {model!r} needs a package that is not installed: {_first_line(error)}") from error
+    except (UserError, ValueError) as error:
+        hint = "" if ":" in str(model) else " (names look like 'openai:gpt-5')"
+        raise AgentError(f"model {model!r} cannot be used{hint}: {_first_line(error)}") from error
+    except Exception as error:
+        raise AgentError(f"model {model!r} cannot be set up: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

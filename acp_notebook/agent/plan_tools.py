@@ -1,0 +1,116 @@
+"""The plan tools that the model sees. Entry numbers are 1-based; a wrong one is answered with the valid range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, Field
+from pydantic_ai import FunctionToolset
+from pydantic_ai.exceptions import ToolFailed
+
+from ..errors import PlanError
+from ..plan import Plan, PlanEdit, PlanEntry, SetPlan, UpdateEntry
+
+Status = Literal["pending", "in_progress", "completed", "cancelled"]
+Priority = Literal["high", "medium", "low"]
+
+GUIDANCE = (
+    "Entry numbers are 1-based. Set an entry to in_progress when you begin it and mark it done when it is "
+    "finished; use acp_update_plan_entry for any other change."
+)
+
+
+class Entry(BaseModel):
+    """One step of the plan."""
+
+    content: str = Field(description="What this step will accomplish, for a person to read.")
+    status: Status = "pending"
+    priority: Priority = "medium"
+
+
+class PlanOwner(Protocol):
+    """Where the tools find the plan and send their edits."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    def change_plan(self, edits: Sequence[PlanEdit]) -> Plan: ...
+
+
+def numbered(plan: Plan) -> str:
+    """The plan's entries as the model reads them: `1. [pending] (medium) text`."""
+    lines = (f"{n}. [{entry.status}] ({entry.priority}) {entry.content}" for n, entry in enumerate(plan, 1))
+    return "\n".join(lines) or "The plan is empty."
+
+
+def describe(plan: Plan, additional: str | None = None) -> str:
+    """What `acp_get_plan` answers: Markdown if any, entries, guidance, additional instructions, in this order."""
+    return "\n\n".join(part for part in (plan.content, numbered(plan), GUIDANCE, additional) if part)
+
+
+def plan_toolset(owner: PlanOwner, additional: str | None = None) -> FunctionToolset[Any]:
+    """The four plan tools, bound to one session's plan.
+
+    Which of them a model sees depends on the mode. Calls run one after another, so that a batch of edits
+    is applied in the order in which the model made it.
+    """
+    # the schema's own errors use the retry budget, and a plan slip must never end a turn
+    tools = FunctionToolset[Any](max_retries=20, sequential=True, metadata={"kind": "think"})
+
+    def change(edit: Callable[[], PlanEdit], done: Callable[[Plan], str]) -> str:
+        try:
+            return done(owner.change_plan([edit()]))
+        except PlanError as error:
+            raise ToolFailed(f"{error}. The plan is unchanged:\n{numbered(owner.plan)}") from None
+
+    @tools.tool_plain
+    async def acp_get_plan() -> str:
+        """Read the current plan with its numbered entries."""
+        return describe(owner.plan, additional)
+
+    @tools.tool_plain
+    async def acp_set_plan(entries: list[Entry], plan_md: str | None = None) -> str:
+        """Replace the whole plan, which the person sees and can edit.
+
+        Args:
+            entries: All steps of the plan in order. An empty list clears the plan.
+            plan_md: A Markdown text to keep with the plan. Leave it out to keep the one there is.
+        """
+        new = tuple(PlanEntry(entry.content, entry.priority, entry.status) for entry in entries)
+        content = owner.plan.content if plan_md is None else plan_md or None
+        return change(
+            lambda: SetPlan(Plan(new, title=owner.plan.title, content=content)),
+            lambda plan: f"The plan has {len(plan)} entries.\n{numbered(plan)}" if plan.entries else "The plan is cleared.",
+        )
+
+    @tools.tool_plain
+    async def acp_update_plan_entry(
+        index: int, status: Status | None = None, content: str | None = None, priority: Priority | None = None
+    ) -> str:
+        """Change one entry of the plan; what is left out stays.
+
+        Args:
+            index: The entry's number, 1-based.
+            status: Its new status.
+            content: Its new text.
+            priority: Its new priority.
+        """
+        return change(
+            lambda: UpdateEntry(index, content, status, priority),
+            lambda plan: f"Entry {index} is now: [{plan[index - 1].status}] {plan[index - 1].content}",
+        )
+
+    @tools.tool_plain
+    async def acp_mark_plan_done(index: int) -> str:
+        """Mark one entry of the plan as completed.
+
+        Args:
+            index: The entry's number, 1-based.
+        """
+        return change(
+            lambda: UpdateEntry(index, status="completed"),
+            lambda plan: f"Entry {index} is done: {plan.progress[0]} of {plan.progress[1]} entries are.",
+        )
+
+    return tools

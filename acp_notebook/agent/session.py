@@ -1,0 +1,214 @@
+"""The agent side of one session: its plan, its settings, its history, and the turn that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from pydantic_ai import CancellationToken, capture_run_messages
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    IncompleteToolCall,
+    RunCancelled,
+    UsageLimitExceeded,
+)
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.usage import RunUsage
+from pydantic_core import to_json
+
+from ..errors import PlanError, TurnRunning
+from ..plan import DEFAULT_PLAN_ID, Plan, PlanEdit, apply_edits
+from ..protocol.connection import AgentInfo, ClientSide
+from ..protocol.messages import (
+    AgentMessageChunk,
+    Author,
+    ConfigOption,
+    ConfigOptionUpdate,
+    Notice,
+    PlanRemoved,
+    PlanUpdate,
+    StateUpdate,
+    Usage,
+    UserMessage,
+)
+from .capability import Capture, SessionCapability, no_capture
+from .config import Config
+from .hosting import Hosted
+from .plan_tools import plan_toolset
+from .stream import Outbox, forward
+from .values import explain
+
+log = logging.getLogger(__name__)
+
+
+class AgentSession:
+    """Hosts a pydantic-ai agent for one client (protocol.connection.AgentSide).
+
+    Lives on the loop it is made on. Each turn is a task of its own, since a task that swallowed a cancellation
+    cannot run an agent again.
+    """
+
+    def __init__(self, hosted: Hosted, client: ClientSide, capture: Capture | None = None) -> None:
+        self.info = AgentInfo(hosted.name, hosted.model.model_name, hosted.scripted)
+        self._hosted = hosted
+        self._client = client
+        self._capture = capture or no_capture
+        self._loop = asyncio.get_running_loop()
+        self._outbox = Outbox(client.update, self._loop)
+        self._config = Config(hosted.thinks)
+        self._plans: dict[str, Plan] = {}
+        self._plan_id = DEFAULT_PLAN_ID
+        self._plan_tools = plan_toolset(self)
+        self._history: list[ModelMessage] = []
+        self._message_ids = count(1)
+        self._task: asyncio.Task[None] | None = None
+        self._token: CancellationToken | None = None
+        self._outbox.send(ConfigOptionUpdate(self._config.options()))
+
+    # -- plan ----------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that the model's tools read and write."""
+        return self._plans.get(self._plan_id, Plan(plan_id=self._plan_id))
+
+    def change_plan(self, edits: Sequence[PlanEdit]) -> Plan:
+        """The model's edits of its plan (plan_tools.PlanOwner)."""
+        return self._change(self._plan_id, edits, "model")
+
+    def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
+        self._change(plan_id or self._plan_id, edits, "person")
+
+    def _change(self, plan_id: str, edits: Sequence[PlanEdit], author: Author) -> Plan:
+        plan = apply_edits(self._plans.get(plan_id, Plan(plan_id=plan_id)), edits)
+        self._plans[plan_id] = plan
+        self._plan_id = plan_id
+        self._outbox.send(PlanUpdate(plan, author))
+        return plan
+
+    def remove_plan(self, plan_id: str) -> None:
+        if self._plans.pop(plan_id, None) is None:
+            raise PlanError(f"there is no plan {plan_id!r}: the plans are {', '.join(map(repr, self._plans)) or 'none'}")
+        if self._plan_id == plan_id:
+            self._plan_id = next(reversed(self._plans), DEFAULT_PLAN_ID)
+        self._outbox.send(PlanRemoved(plan_id, "person"))
+
+    # -- settings ------------------------------------------------------------------------------------
+
+    def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
+        self._config.set(option_id, value)
+        options = self._config.options()
+        self._outbox.send(ConfigOptionUpdate(options))
+        return options
+
+    # -- turns ---------------------------------------------------------------------------------------
+
+    def prompt(self, text: str) -> None:
+        if self._task is not None:
+            raise TurnRunning("a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel")
+        self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
+        self._outbox.send(StateUpdate("running"))
+        self._token = CancellationToken()
+        self._task = self._loop.create_task(self._turn(text, self._token), name=f"acp turn of {self.info.name}")
+
+    def cancel(self) -> None:
+        if self._token is not None:
+            self._token.cancel()
+
+    def close(self) -> None:
+        self.cancel()
+
+    async def _turn(self, text: str, token: CancellationToken) -> None:
+        usage = RunUsage()
+        end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
+        try:
+            end = await self._run(text, token, usage)
+        finally:
+            self._task = self._token = None
+            self._outbox.send(replace(end, usage=_usage(usage)))
+
+    async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
+        """One run of the agent. Whatever happens, what was completed is kept in the history."""
+        capability = SessionCapability(self._config, self._client, self._outbox, self._capture)
+
+        async def handle(ctx: Any, events: Any) -> None:
+            await forward(events, self._outbox, capability.tools.__contains__)
+
+        with capture_run_messages() as messages:
+            try:
+                result = await self._hosted.agent.run(
+                    text,
+                    message_history=self._history,
+                    model=self._hosted.model,
+                    deps=self._hosted.deps,
+                    usage=usage,
+                    cancellation_token=token,
+                    toolsets=[self._plan_tools],
+                    capabilities=[capability],
+                    event_stream_handler=handle,
+                    infer_name=False,  # naming the agent would change it
+                )
+            except (RunCancelled, asyncio.CancelledError) as error:
+                cancelled = error if isinstance(error, RunCancelled) else RunCancelled.from_cancellation(error)
+                self._keep(cancelled.all_messages() if cancelled else messages)
+                self._outbox.close_calls("cancelled")
+                self._outbox.send(Notice("Cancelled."))
+                return StateUpdate("idle", "cancelled")
+            except Exception as error:
+                log.error("%s: the turn failed", self.info.name, exc_info=error)
+                self._keep(messages)
+                self._outbox.close_calls("the turn failed")
+                return StateUpdate("idle", _stop_reason(error), error=_one_line(error), cause=error)
+        self._history = result.all_messages()
+        if not isinstance(result.output, str):
+            self._outbox.send(AgentMessageChunk(_shown(result.output)))
+        return StateUpdate("idle", "end_turn", output=result.output)
+
+    def _keep(self, messages: Sequence[ModelMessage]) -> None:
+        """Keep the history of a run that did not end by itself, so that the next prompt can follow it."""
+        if len(messages) <= len(self._history):  # it was over before it had begun
+            return
+        self._history = list(messages)
+        last = self._history[-1]
+        if isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts):
+            # pydantic-ai closes the open calls of an interrupted response, and refuses a prompt after others
+            self._history[-1] = replace(last, state="interrupted")
+
+
+def _usage(usage: RunUsage) -> Usage:
+    return Usage(usage.input_tokens, usage.output_tokens, usage.requests, usage.tool_calls)
+
+
+def _shown(output: Any) -> str:
+    """A structured output as the answer's text."""
+    try:
+        text = to_json(output, indent=2, serialize_unknown=True).decode()
+    except ValueError:
+        text = repr(output)
+    return f"```json\n{text}\n```"
+
+
+def _stop_reason(error: Exception) -> str:
+    """ACP's stop reason for a run that raised; a failure of any other kind is an `error`."""
+    match error:
+        case ContentFilterError():
+            return "refusal"
+        case IncompleteToolCall():
+            return "max_tokens"
+        case UsageLimitExceeded():
+            return "max_turn_requests"
+        case _:
+            return "error"
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, RuntimeError) and "different event loop" in str(error):
+        return (
+            "this agent's model is in use on another event loop: with host='thread' give a model name, "
+            "or an agent that is used nowhere else"
+        )
+    return explain(error)

@@ -1,0 +1,57 @@
+"""What tools return and raise, made fit for the model, the history and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai.messages import ToolReturn
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+#: How much of an object's `repr`, or of an exception's message, is passed on. Characters.
+DESCRIBED = 2000
+EXPLAINED = 300
+
+
+def for_model(result: Any) -> Any:
+    """A tool's result as it is when the history can hold it as JSON, else a description of it.
+
+    One result that is not JSON would break `all_messages_json()` for the whole session.
+    """
+    if result is None or isinstance(result, str | int | float | bool):
+        return result
+    if isinstance(result, ToolReturn):
+        result.return_value = for_model(result.return_value)
+        result.metadata = for_model(result.metadata)
+        return result
+    try:
+        to_json(result)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return described(result)
+    return result
+
+
+def described(value: Any) -> str:
+    """An object in words: its type and the beginning of its `repr`."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"<{kind}, whose repr raises {type(error).__name__}>"
+    shown = text if len(text) <= DESCRIBED else f"{text[:DESCRIBED]}… ({len(text):,} characters)"
+    return f"{kind}: {shown}"
+
+
+def for_page(value: Any) -> Any:
+    """A value as JSON-like data for the views."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return to_jsonable_python(value, serialize_unknown=True)
+
+
+def explain(error: BaseException) -> str:
+    """An exception in one short line: its type and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    message = lines[0] if lines else ""
+    if len(message) > EXPLAINED:
+        message = message[:EXPLAINED] + "…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

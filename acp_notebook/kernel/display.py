@@ -1,0 +1,46 @@
+"""Outputs of the running cell: shown once, replaced in place. Nothing happens where there is no IPython."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+Bundle = Mapping[str, Any]
+
+
+def _shell() -> Any:
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def in_notebook() -> bool:
+    """Whether outputs can be live: this process is a Jupyter kernel."""
+    return getattr(_shell(), "kernel", None) is not None
+
+
+def cell() -> tuple[int, int] | None:
+    """What stands for the cell that runs now, or None outside of IPython."""
+    shell = _shell()
+    return None if shell is None else (id(shell), shell.execution_count)
+
+
+class Output:
+    """An output of the running cell, made of a MIME bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._id = uuid4().hex
+        self._publish(bundle, update=False)
+
+    def replace(self, bundle: Bundle) -> None:
+        """Put `bundle` in the output's place, also in the saved notebook. A terminal shows it anew."""
+        self._publish(bundle, update=in_notebook())
+
+    def _publish(self, bundle: Bundle, update: bool) -> None:
+        if bundle and _shell() is not None:
+            from IPython.display import publish_display_data
+
+            publish_display_data(dict(bundle), transient={"display_id": self._id}, update=update)

@@ -1,0 +1,31 @@
+"""What `%acp log` shows: the package's `logging` records, kept in memory and never printed into a cell.
+
+Modules log through `logging.getLogger(__name__)`. Records also go where the user's own logging set-up sends them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+
+
+class Recent(logging.Handler):
+    """Keeps the latest `size` records. Being there also keeps `logging` from printing warnings into cells."""
+
+    def __init__(self, size: int = 1000) -> None:
+        super().__init__()
+        self._records: deque[logging.LogRecord] = deque(maxlen=size)
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._records.append(record)
+
+    def lines(self, level: int = logging.NOTSET) -> list[str]:
+        """The kept records, oldest first, formatted, with tracebacks."""
+        return [self.format(record) for record in self._records if record.levelno >= level]
+
+
+recent = Recent()
+_logger = logging.getLogger("acp_notebook")
+_logger.addHandler(recent)
+_logger.setLevel(logging.INFO)

@@ -1,0 +1,190 @@
+"""The session as people hold it: an agent, a place to run and views, put together.
+
+The one module that knows both sides: `session/` and `agent/` meet here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from .errors import AcpError
+from .kernel.display import Output, cell, in_notebook
+from .kernel.host import choose_host
+from .kernel.prints import capture
+from .protocol.connection import AgentSide, ClientSide
+from .session import session as client
+from .session.permissions import Unattended
+from .session.turn import Turn
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from .views.widget import View
+
+_live: dict[str, Session] = {}
+_current: Session | None = None
+
+
+class Session(client.Session):
+    """A session with a pydantic-ai agent.
+
+    Args:
+        agent: an `Agent`, a function that returns one, a `ScriptedModel` or another model, a model name such as
+            `"openai:gpt-5"`, or `"demo"`.
+        model: a model or model name in place of the agent's own.
+        name: what the session is called; the agent's name by default. A live session of the same name is closed.
+        mode, effort: where the session begins.
+        deps: what the agent's tools get as `ctx.deps`.
+        host: `"kernel"`, the loop that runs here, or `"thread"`, a loop of its own. By default the kernel's loop in
+            a notebook and a thread in scripts and terminals.
+        on_unattended: what answers approvals when no person can: `"deny"`, `"allow"`, `"wait"` or a callable.
+
+    The newest session is the one that `%acp` talks to. Raises `AgentError` for what cannot be hosted, and
+    `ConfigError` for an unknown mode or effort; then nothing has been started.
+    """
+
+    def __init__(
+        self,
+        agent: Any,
+        *,
+        model: str | Model | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+        effort: str | None = None,
+        deps: Any = None,
+        host: Literal["kernel", "thread"] | None = None,
+        on_unattended: Unattended = "deny",
+    ) -> None:
+        from .agent.hosting import host as hosted_agent
+        from .agent.session import AgentSession
+
+        hosted = hosted_agent(agent, model=model, name=name, deps=deps)
+
+        def connect(me: ClientSide) -> AgentSide:
+            return AgentSession(hosted, me, capture if in_notebook() else None)
+
+        place = choose_host(host)
+        try:
+            super().__init__(connect, place, name=hosted.name, on_unattended=on_unattended)
+            if mode is not None:
+                self.set_mode(mode)
+            if effort is not None:
+                self.set_effort(effort)
+        except AcpError:
+            place.close()
+            raise
+        self._view: View | None = None
+        self._plan_view: View | None = None
+        self._shown_in: dict[int, Any] = {}
+        if same := _live.get(self.name):
+            same.close()
+        _live[self.name] = self
+        use(self)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def ask(self, text: str, *, approve: bool = False, timeout: float | None = None) -> Turn:
+        turn = self.prompt(text, approve=approve)
+        with self.showing(turn):
+            return turn.wait(timeout)
+
+    async def ask_async(self, text: str, *, approve: bool = False) -> Turn:
+        """`ask` for a cell that awaits: the page stays alive without any re-entering."""
+        turn = self.prompt(text, approve=approve)
+        with self.showing(turn):
+            return await turn
+
+    @contextmanager
+    def showing(self, turn: Turn) -> Iterator[None]:
+        """Show a turn live in the running cell, and leave its final form there as plain HTML."""
+        if cell() is None:
+            yield
+            return
+        view = output = None
+        if in_notebook():
+            from .views.widget import turn_view
+
+            view = turn_view(self, turn.number)
+            output = Output(view.bundle())
+        self._shown_in[turn.number] = cell()
+        try:
+            yield
+        finally:
+            from .views.bundle import static_bundle
+
+            final = static_bundle(self.state, "turn", turn.number)
+            if output is None:
+                Output(final)
+            elif not turn.running:
+                output.replace(final)
+            if view is not None and not turn.running:
+                view.close()
+
+    # -- views ---------------------------------------------------------------------------------------
+
+    def view(self) -> View:
+        """The session's panel, a widget. One per session, shown as often as you like."""
+        from .views.widget import session_view
+
+        if self._view is None:
+            self._view = session_view(self)
+        return self._view
+
+    def plan_view(self) -> View:
+        """The plan alone, a widget. One per session."""
+        from .views.widget import plan_view
+
+        if self._plan_view is None:
+            self._plan_view = plan_view(self)
+        return self._plan_view
+
+    def show_turn(self, turn: Turn) -> None:
+        """Display a turn, unless the running cell shows it already."""
+        if self._shown_in.get(turn.number) == cell() is not None:
+            return
+        from .views.bundle import static_bundle
+
+        Output(static_bundle(self.state, "turn", turn.number))
+
+    def _ipython_display_(self) -> None:
+        from .views.bundle import static_bundle
+
+        Output(self.view().bundle() if in_notebook() else static_bundle(self.state, "session"))
+
+    # -- end -----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        global _current
+        super().close()
+        for view in (self._view, self._plan_view):
+            if view is not None:
+                view.close()
+        self._view = self._plan_view = None
+        if _live.get(self.name) is self:
+            del _live[self.name]
+        if _current is self:
+            _current = next(reversed(_live.values()), None)
+
+
+def current() -> Session | None:
+    """The session that `%acp` talks to, or None."""
+    return _current
+
+
+def use(session: Session) -> None:
+    """Make `%acp` talk to `session`."""
+    global _current
+    _current = session
+
+
+def sessions() -> tuple[Session, ...]:
+    """The live sessions, oldest first."""
+    return tuple(_live.values())
+
+
+def close_all() -> None:
+    """Close every live session: what unloading the extension does."""
+    for session in sessions():
+        session.close()

@@ -1,0 +1,72 @@
+"""The two sides of a session, and the connection between them inside one process.
+
+Commands are plain calls that return when the other side has taken them; their effects come back as updates.
+All calls happen on the session's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..plan import PlanEdit
+from .messages import ConfigOption, Outcome, RequestPermission, Update
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """Who is on the other side: `name` of the agent, `model` it uses, and whether that model is a script."""
+
+    name: str
+    model: str
+    scripted: bool = False
+
+
+class ClientSide(Protocol):
+    """What an agent may send to its client."""
+
+    def update(self, update: Update) -> None:
+        """Take one session update, in order."""
+        ...
+
+    def request_permission(self, request: RequestPermission) -> Awaitable[Outcome]:
+        """Ask; the awaitable ends with the answer. Anything but an offered allow option is a no."""
+        ...
+
+
+class AgentSide(Protocol):
+    """What a client may ask of a session's agent."""
+
+    info: AgentInfo
+
+    def prompt(self, text: str) -> None:
+        """Start a turn. `UserMessage` and `StateUpdate("running")` follow at once, `StateUpdate("idle")` at its end.
+
+        Raises `TurnRunning` while the previous turn runs.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Cancel the running turn, if any; it ends with stop reason `cancelled`."""
+        ...
+
+    def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
+        """Set an option and return all of them as they are now. Raises `ConfigError` naming the valid values."""
+        ...
+
+    def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
+        """A person's edits of a plan (extension `_plan/edit`): one update for all of them. Raises `PlanError`."""
+        ...
+
+    def remove_plan(self, plan_id: str) -> None:
+        """Remove a plan on a person's behalf. Raises `PlanError` when there is none with this id."""
+        ...
+
+    def close(self) -> None:
+        """End the session: cancels what runs and frees what it holds."""
+        ...
+
+
+#: How a client reaches an agent: given the client side, returns the agent side, which has sent its options.
+Connect = Callable[[ClientSide], AgentSide]

@@ -1,0 +1,261 @@
+"""Messages between the client side (the notebook) and the agent side, in the vocabulary of ACP v2.
+
+In one process these objects are passed as they are. Patch semantics follow the specification: a field that
+is `OMIT` is unchanged, None clears it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Literal
+
+from ..plan import Plan
+
+
+class Omit(Enum):
+    """The type of `OMIT`, which stands for a field that a message leaves out."""
+
+    OMIT = "omit"
+
+    def __repr__(self) -> str:
+        return "OMIT"
+
+
+OMIT: Final = Omit.OMIT
+
+#: Who changed a plan.
+Author = Literal["model", "person", "file", "replay"]
+
+#: Why a turn ended (ACP v2 stop reasons).
+STOP_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error")
+
+#: Tool call states from which a call does not come back.
+FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
+
+
+# -- configuration ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """One value that a select option offers."""
+
+    value: str
+    name: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOption:
+    """A session setting (ACP session config option).
+
+    `category` is `mode`, `model`, `model_config`, `thought_level` or anything else; `current` is the value in
+    effect: a string for `select`, a bool for `boolean`.
+    """
+
+    id: str
+    name: str
+    category: str
+    current: str | bool
+    values: tuple[ConfigValue, ...] = ()
+    type: str = "select"
+    description: str | None = None
+
+
+# -- updates, agent to client ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """The prompt of a turn, echoed by the agent when the turn starts."""
+
+    text: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMessageChunk:
+    """A piece of the answer, in order."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentThoughtChunk:
+    """A piece of the model's thoughts, in order."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallUpdate:
+    """Creates a tool call on first sight of its id, changes it afterwards.
+
+    `status`: pending, in_progress, paused (waiting for approval), completed, failed, cancelled. `raw_input` and
+    `raw_output` are JSON-like values. `reason` says in one line why a call ended otherwise than completed
+    (`denied: …`), and how it was allowed (`allowed by you`).
+    """
+
+    tool_call_id: str
+    name: str | None | Omit = OMIT
+    title: str | None | Omit = OMIT
+    kind: str | None | Omit = OMIT
+    status: str | Omit = OMIT
+    raw_input: Any = OMIT
+    raw_output: Any = OMIT
+    reason: str | None | Omit = OMIT
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallContentChunk:
+    """Text that a running tool call printed, appended to what it printed before."""
+
+    tool_call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUpdate:
+    """The complete plan with this `plan_id`, replacing what was there. An empty one is sent too."""
+
+    plan: Plan
+    author: Author = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRemoved:
+    """The plan with this id is gone. An unknown id changes nothing."""
+
+    plan_id: str
+    author: Author = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOptionUpdate:
+    """The complete list of options with the values in effect, in the agent's order."""
+
+    options: tuple[ConfigOption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What model calls cost: tokens, model requests, successful tool calls."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    tool_calls: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class StateUpdate:
+    """The agent is `running`, needs a person (`requires_action`) or is `idle`; idle ends a turn.
+
+    With `idle` come the stop reason, the usage of the turn, the output of the run (any Python object in one
+    process) and, for stop reason `error`, a one-line `error`.
+    """
+
+    state: str
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    output: Any = None
+    error: str | None = None
+    cause: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line for the person. `level` is `info`, `warning` or `error`."""
+
+    text: str
+    level: str = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownUpdate:
+    """An update this version does not know: kept whole, counted, never dropped."""
+
+    kind: str
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+Update = (
+    UserMessage
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCallUpdate
+    | ToolCallContentChunk
+    | PlanUpdate
+    | PlanRemoved
+    | ConfigOptionUpdate
+    | StateUpdate
+    | Notice
+    | UnknownUpdate
+)
+
+
+# -- permission, agent to client and back ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionOption:
+    """An answer offered: ids go back verbatim, meaning comes from `kind` only.
+
+    Kinds: `allow_once`, `allow_always`, `reject_once`, `reject_always`; others are shown, never chosen for
+    the person.
+    """
+
+    option_id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a permission request is about: the tool's name, all its arguments, and the ACP tool kind."""
+
+    tool_call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    kind: str = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPermission:
+    """The agent may not go on with `tool_call` before it has an answer. `preview` says what will change."""
+
+    tool_call: ToolCall
+    options: tuple[PermissionOption, ...]
+    title: str
+    description: str | None = None
+    preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The option that was chosen, with what the person added.
+
+    `arguments` replaces the call's arguments, `reason` goes to the model as the tool's answer on a rejection,
+    `note` goes along with an approval. Over a wire these three travel in `_meta`.
+    """
+
+    option_id: str
+    arguments: Mapping[str, Any] | None = None
+    reason: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Nobody chose: the turn was cancelled, or no offered option means what was wanted. Never an approval."""
+
+    reason: str | None = None
+
+
+Outcome = Selected | Cancelled

@@ -1,0 +1,134 @@
+"""Permission requests as a person, a magic or a policy answers them.
+
+A tool runs only on an explicit yes for that very call. Option ids go back verbatim; meaning comes from their kind
+(ACP v2, session/request_permission). Nothing is ever chosen by default or by time.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import AlreadyAnswered, ConfigError, PermissionError
+from ..protocol.messages import Cancelled, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
+
+if TYPE_CHECKING:
+    from .session import Session
+
+#: What answers a request when nobody can: `deny` (default), `allow`, `wait` (code will answer), or a callable
+#: that is given the request and returns True for allow.
+Unattended = Literal["deny", "allow", "wait"] | Callable[["PermissionRequest"], bool]
+
+
+def checked_unattended(value: Any) -> Unattended:
+    """`value` when it is a policy, else `ConfigError`."""
+    if value in ("deny", "allow", "wait") or callable(value):
+        return value
+    raise ConfigError(f"on_unattended={value!r} is not a policy: use 'deny', 'allow', 'wait' or a callable")
+
+
+class PermissionRequest:
+    """A request that waits for an answer. All methods may be called from any thread, once.
+
+    A second or late answer raises `AlreadyAnswered` and changes nothing.
+    """
+
+    def __init__(
+        self, session: Session, request_id: str, request: RequestPermission, answer: Future[Outcome]
+    ) -> None:
+        self._session = session
+        self._answer = answer
+        self.id = request_id
+        self.request = request
+        #: Withdraws the question where it was put to the person otherwise than by a card.
+        self.withdraw: Callable[[], None] = lambda: None
+
+    @property
+    def tool_call(self) -> ToolCall:
+        """The call that waits: `name`, `arguments`, `tool_call_id`, `kind`."""
+        return self.request.tool_call
+
+    @property
+    def options(self) -> tuple[PermissionOption, ...]:
+        """The answers that the agent offers, in its order."""
+        return self.request.options
+
+    @property
+    def preview(self) -> str | None:
+        """What the call will change, as text, where the agent says so."""
+        return self.request.preview
+
+    @property
+    def pending(self) -> bool:
+        return not self._answer.done()
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}=…" for name in self.tool_call.arguments)
+        return f"<PermissionRequest {self.tool_call.name}({arguments}), {'pending' if self.pending else 'answered'}>"
+
+    def allow(
+        self,
+        always: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        by: str = "you",
+    ) -> None:
+        """Let the call run, with `arguments` in place of the model's where given.
+
+        Raises `PermissionError` when the agent offers no such option.
+        """
+        option = self._find(("allow_always",) if always else ("allow_once",))
+        if option is None:
+            raise PermissionError(f"the agent does not offer to {'always ' * always}allow this: {self._offered()}")
+        self._settle(Selected(option.option_id, arguments=arguments, note=note), "allowed", by)
+
+    def deny(self, reason: str | None = None, always: bool = False, by: str = "you") -> None:
+        """Keep the call from running; `reason` becomes the tool's answer that the model reads.
+
+        Prefers a one-time rejection and never turns a no into a standing one unasked: where the agent offers no
+        fitting option the outcome is `cancelled`.
+        """
+        option = self._find(("reject_always",) if always else ("reject_once",))
+        outcome: Outcome = Selected(option.option_id, reason=reason) if option else Cancelled(reason)
+        self._settle(outcome, "denied", by)
+
+    def choose(self, option_id: str, **extra: Any) -> None:
+        """Answer with an option by its id; `extra`: `arguments`, `reason`, `note`.
+
+        Raises `PermissionError` for an id that was not offered, or that stands for two different kinds.
+        """
+        kinds = {option.kind for option in self.options if option.option_id == option_id}
+        if not kinds:
+            raise PermissionError(f"option {option_id!r} was not offered: {self._offered()}")
+        if len(kinds) > 1:
+            raise PermissionError(f"option {option_id!r} is ambiguous: it stands for {' and '.join(sorted(kinds))}")
+        status = "allowed" if kinds.pop().startswith("allow") else "denied"
+        self._settle(Selected(option_id, **extra), status, "you")
+
+    def cancel(self, why: str = "the turn was cancelled") -> None:
+        """Withdraw the request; it counts as neither yes nor no, and the call does not run."""
+        if self.pending:
+            self._settle(Cancelled(), "cancelled", why)
+
+    def _find(self, kinds: tuple[str, ...]) -> PermissionOption | None:
+        """The first unambiguous option of these kinds."""
+        for option in self.options:
+            same_id = {other.kind for other in self.options if other.option_id == option.option_id}
+            if option.kind in kinds and len(same_id) == 1:
+                return option
+        return None
+
+    def _offered(self) -> str:
+        return "it offers " + ", ".join(f"{option.option_id!r} ({option.kind})" for option in self.options)
+
+    def _settle(self, outcome: Outcome, status: str, by: str) -> None:
+        self._session.host.call(lambda: self._settle_here(outcome, status, by))
+
+    def _settle_here(self, outcome: Outcome, status: str, by: str) -> None:
+        if self._answer.done():
+            raise AlreadyAnswered(f"this request for {self.tool_call.name!r} already has its answer: nothing was changed")
+        self._answer.set_result(outcome)
+        explanation = by if status == "cancelled" else f"{status} by {by}"
+        self.withdraw()
+        self._session.answered(self, outcome, status, explanation)

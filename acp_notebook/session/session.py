@@ -1,0 +1,400 @@
+"""The client side of one session: commands go to the agent, updates come back and are folded into the state."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from ..errors import AcpError, ConfigError, PlanError, SessionClosed
+from ..plan import (
+    DEFAULT_PLAN_ID,
+    AddEntry,
+    ClearEntries,
+    MoveEntry,
+    Plan,
+    PlanEdit,
+    PlanEntry,
+    RemoveEntry,
+    SetPlan,
+    UpdateEntry,
+)
+from ..protocol.connection import Connect
+from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update, UserMessage
+from .host import Host
+from .permissions import PermissionRequest, Unattended, checked_unattended
+from .state import (
+    Closed,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    SessionState,
+    reduce,
+)
+from .turn import Turn
+
+log = logging.getLogger(__name__)
+
+#: Called after every change with the new state and the event that led to it, on the session's loop.
+Subscriber = Callable[[SessionState, Event], None]
+
+
+class Session:
+    """A session with an agent: prompts, plan, settings, permissions.
+
+    Methods may be called from any thread, cell or function; the state changes on the session's own loop.
+    """
+
+    def __init__(self, connect: Connect, host: Host, *, name: str, on_unattended: Unattended = "deny") -> None:
+        self.host = host
+        self.name = name
+        self.on_unattended = checked_unattended(on_unattended)
+        self._subscribers: list[Subscriber] = []
+        self._turns: list[Turn] = []
+        self._requests: dict[str, PermissionRequest] = {}
+        self._ids = count(1)
+        self._approve_turn = False
+        self._state = SessionState(name=name, agent=name, model="")
+        self._agent = host.call(lambda: connect(self))
+        info = self._agent.info
+        self._state = replace(self._state, agent=info.name, model=info.model, scripted=info.scripted)
+
+    # -- state ---------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> SessionState:
+        """A frozen snapshot of everything."""
+        return self._state
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Call `callback(state, event)` after every change, on the session's loop; returns what unsubscribes."""
+        self._subscribers.append(callback)
+
+        def unsubscribe() -> None:
+            if callback in self._subscribers:
+                self._subscribers.remove(callback)
+
+        return unsubscribe
+
+    def _fold(self, event: Event) -> None:
+        self._state = reduce(self._state, event, time.time())
+        for subscriber in tuple(self._subscribers):
+            try:
+                subscriber(self._state, event)
+            except Exception:
+                log.exception("%s: a subscriber failed on %s", self.name, type(event).__name__)
+
+    # -- the client side of the protocol -------------------------------------------------------------
+
+    def update(self, update: Update) -> None:
+        """Take an update from the agent (protocol.connection.ClientSide)."""
+        match update:
+            case UserMessage():
+                self._fold(update)
+                self._turns.append(Turn(self, len(self._state.turns)))
+            case StateUpdate("idle"):
+                self._end_turn(update)
+            case _:
+                self._fold(update)
+
+    def _end_turn(self, update: StateUpdate) -> None:
+        for request in self.permissions:
+            request.cancel()
+        self._fold(update)
+        self._approve_turn = False
+        if self._turns and self._turns[-1].running:
+            turn = self._turns[-1]
+            turn.output, turn.cause = update.output, update.cause
+            turn.finished.set_result(None)
+
+    def request_permission(self, request: RequestPermission) -> Awaitable[Outcome]:
+        """Take a request from the agent (protocol.connection.ClientSide)."""
+        request_id = f"p{next(self._ids)}"
+        answer: asyncio.Future[Outcome] = self.host.loop.create_future()
+        permission = PermissionRequest(self, request_id, request, answer)
+        self._requests[request_id] = permission
+        self._fold(PermissionAsked(request_id, request))
+        self._route(permission)
+        # shielded: an agent that stops waiting must not take the request's answer away from the client
+        return asyncio.shield(answer)
+
+    def _route(self, permission: PermissionRequest) -> None:
+        """Who answers: this turn's `--approve`, a person, or the policy for when nobody can."""
+        if self._approve_turn:
+            permission.allow(by="--approve")
+        elif self.host.attended():
+            permission.withdraw = self.host.ask(self._permission_state(permission), self._answerer(permission))
+        elif callable(self.on_unattended):
+            try:
+                allowed = self.on_unattended(permission) is True
+            except Exception:
+                log.exception("%s: on_unattended failed, so the request is denied", self.name)
+                allowed = False
+            if permission.pending:
+                self._answer_by_policy(permission, allowed)
+        elif self.on_unattended != "wait":
+            self._answer_by_policy(permission, self.on_unattended == "allow")
+
+    def _answer_by_policy(self, permission: PermissionRequest, allowed: bool) -> None:
+        if allowed:
+            permission.allow(by="on_unattended")
+        else:
+            permission.deny(
+                "Denied: nobody is there to approve it.",
+                by="on_unattended='deny', since nobody is there to ask; to allow, use %acp ask --approve or on_unattended='allow'",
+            )
+
+    def _permission_state(self, permission: PermissionRequest) -> Any:
+        return next(p for p in self._state.pending if p.request_id == permission.id)
+
+    def _answerer(self, permission: PermissionRequest) -> Callable[[str, str | None], None]:
+        def answer(decision: str, reason: str | None = None) -> None:
+            if permission.pending:
+                permission.allow() if decision == "allow" else permission.deny(reason)
+
+        return answer
+
+    def answered(self, permission: PermissionRequest, outcome: Outcome, status: str, explanation: str) -> None:
+        """A request has its answer; called by the request itself on the session's loop."""
+        del self._requests[permission.id]
+        log.info("%s: %s %s", self.name, permission.tool_call.name, explanation)
+        self._fold(PermissionAnswered(permission.id, outcome, status, explanation))
+
+    # -- turns ---------------------------------------------------------------------------------------
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(self._turns)
+
+    def prompt(self, text: str, *, approve: bool = False) -> Turn:
+        """Send a prompt and return its turn at once. `approve` lets every gated call of this turn run.
+
+        Raises `TurnRunning` while another turn runs.
+        """
+        if not text.strip():
+            raise AcpError("the prompt is empty: say what you want done")
+        return self._command(lambda: self._prompt(text, approve))
+
+    def _prompt(self, text: str, approve: bool) -> Turn:
+        self._agent.prompt(text)
+        self._approve_turn = approve
+        return self._turns[-1]
+
+    def ask(self, text: str, *, approve: bool = False, timeout: float | None = None) -> Turn:
+        """Send a prompt, wait for the turn to end and return it. Safe in a cell, a function or a script.
+
+        Raises as `Turn.wait` does.
+        """
+        return self.prompt(text, approve=approve).wait(timeout)
+
+    def cancel(self) -> None:
+        """Cancel the running turn; it ends with stop reason `cancelled`. Without one, nothing happens."""
+        self._command(self._cancel)
+
+    def _cancel(self) -> None:
+        self._agent.cancel()
+        for request in self.permissions:
+            request.cancel()
+
+    # -- plan ----------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan:
+        """The current plan: the one that changed last, or an empty one."""
+        return self._state.plan
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        return self._state.plans
+
+    def set_plan(
+        self,
+        plan: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]],
+        plan_id: str | None = None,
+        title: str | None = None,
+    ) -> Plan:
+        """Replace a plan with a `Plan`, Markdown text, or entries (entries, strings or mappings).
+
+        Without `plan_id`, a `Plan` goes where its own id says and anything else to the current plan.
+        """
+        new = as_plan(plan)
+        if plan_id is None and isinstance(plan, Plan):
+            plan_id = plan.plan_id
+        if title is not None:
+            new = replace(new, title=title)
+        return self.edit_plan([SetPlan(new)], plan_id)
+
+    def add_entry(
+        self,
+        content: str,
+        priority: str = "medium",
+        status: str = "pending",
+        at: int | None = None,
+        *,
+        plan_id: str | None = None,
+    ) -> Plan:
+        """Insert an entry, by default at the end; `at` is the 1-based number it will have."""
+        return self.edit_plan([AddEntry(content, priority, status, at)], plan_id)
+
+    def update_entry(
+        self,
+        index: int,
+        *,
+        content: str | None = None,
+        status: str | None = None,
+        priority: str | None = None,
+        plan_id: str | None = None,
+    ) -> Plan:
+        """Change entry `index` (1-based); what is None stays."""
+        return self.edit_plan([UpdateEntry(index, content, status, priority)], plan_id)
+
+    def mark_done(self, *indexes: int, plan_id: str | None = None) -> Plan:
+        """Set entries (1-based) to completed, as one update."""
+        return self.edit_plan([UpdateEntry(index, status="completed") for index in indexes], plan_id)
+
+    def move_entry(self, index: int, to: int, *, plan_id: str | None = None) -> Plan:
+        """Move entry `index` so that its number is `to`."""
+        return self.edit_plan([MoveEntry(index, to)], plan_id)
+
+    def remove_entry(self, index: int, *, plan_id: str | None = None) -> Plan:
+        """Take entry `index` (1-based) out."""
+        return self.edit_plan([RemoveEntry(index)], plan_id)
+
+    def clear_plan(self, *, plan_id: str | None = None) -> Plan:
+        """Empty a plan; it keeps its id and title."""
+        return self.edit_plan([ClearEntries()], plan_id)
+
+    def remove_plan(self, plan_id: str) -> None:
+        """Remove a plan. Raises `PlanError` when there is none with this id."""
+        if plan_id not in self.plans:
+            known = ", ".join(map(repr, self.plans)) or "none"
+            raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
+        self._command(lambda: self._agent.remove_plan(plan_id))
+
+    def edit_plan(self, edits: Iterable[PlanEdit], plan_id: str | None = None) -> Plan:
+        """Apply edits as one update, all or none, and return the plan as it is then.
+
+        The plan is the current one when `plan_id` is None; a new id makes a new plan. Raises `PlanError`.
+        """
+        target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
+        changes = tuple(edits)
+        self._command(lambda: self._agent.edit_plan(target, changes))
+        return self.plans[target]
+
+    # -- settings ------------------------------------------------------------------------------------
+
+    @property
+    def config_options(self) -> tuple[ConfigOption, ...]:
+        """All settings with the values in effect, in the agent's order."""
+        return self._state.config
+
+    def set_config(self, option_id: str, value: str | bool) -> str | bool:
+        """Set an option and return the value in effect. Raises `ConfigError` naming the valid ones."""
+        if not any(option.id == option_id for option in self.config_options):
+            known = ", ".join(option.id for option in self.config_options)
+            raise ConfigError(f"there is no option {option_id!r}: this session has {known or 'none'}")
+        self._command(lambda: self._agent.set_config(option_id, value))
+        return self._value(option_id)
+
+    def _value(self, option_id: str) -> str | bool:
+        return next(option.current for option in self.config_options if option.id == option_id)
+
+    def _by_category(self, category: str, what: str) -> ConfigOption:
+        option = self._state.option(category)
+        if option is None:
+            raise ConfigError(f"this agent has no {what} to choose")
+        return option
+
+    @property
+    def mode(self) -> str | None:
+        """The mode in effect, or None when the agent has none."""
+        option = self._state.option("mode")
+        return str(option.current) if option else None
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        option = self._state.option("mode")
+        return tuple(value.value for value in option.values) if option else ()
+
+    def set_mode(self, mode: str) -> str | bool:
+        """Switch mode; a running turn follows at its next step. Returns the mode in effect."""
+        return self.set_config(self._by_category("mode", "mode").id, mode)
+
+    @property
+    def effort(self) -> str | None:
+        """The thinking effort in effect, or None when the agent has none."""
+        option = self._state.option("thought_level")
+        return str(option.current) if option else None
+
+    @property
+    def efforts(self) -> tuple[str, ...]:
+        option = self._state.option("thought_level")
+        return tuple(value.value for value in option.values) if option else ()
+
+    def set_effort(self, effort: str) -> str | bool:
+        """Set the thinking effort; a running turn follows at its next step. Returns the effort in effect."""
+        return self.set_config(self._by_category("thought_level", "thinking effort").id, effort)
+
+    # -- permissions ---------------------------------------------------------------------------------
+
+    @property
+    def permissions(self) -> tuple[PermissionRequest, ...]:
+        """Requests that wait for an answer, oldest first."""
+        return tuple(self._requests.values())
+
+    # -- end -----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the session: cancel its turn, withdraw its requests, free its loop. Safe to call twice."""
+        if self._state.closed:
+            return
+        self.host.call(self._close)
+        self.host.close()
+
+    def _close(self) -> None:
+        self._cancel()
+        self._agent.close()
+        self._fold(Closed())
+        self._subscribers.clear()
+
+    def _command(self, function: Callable[[], Any]) -> Any:
+        if self._state.closed:
+            raise SessionClosed(f"session {self.name!r} is closed: start another with %acp start or Session(agent)")
+        return self.host.call(function)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Display a turn; the notebook's session shows its view."""
+        print(turn.text)
+
+    def __repr__(self) -> str:
+        return f"<Session {self.name}: {'closed' if self._state.closed else self._state.status}>"
+
+
+def as_plan(value: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]]) -> Plan:
+    """A plan from what people have at hand: a `Plan`, Markdown text, or an iterable of entries.
+
+    Raises `PlanError` for anything else.
+    """
+    if isinstance(value, Plan):
+        return value
+    if isinstance(value, str):
+        return Plan.parse(value)
+    try:
+        return Plan(tuple(_as_entry(item) for item in value))
+    except TypeError as error:
+        raise PlanError(f"{type(value).__name__} is not a plan: use a Plan, Markdown text or a list of entries") from error
+
+
+def _as_entry(item: PlanEntry | str | Mapping[str, Any]) -> PlanEntry:
+    if isinstance(item, PlanEntry):
+        return item
+    if isinstance(item, str):
+        return PlanEntry(item)
+    content = item.get("content")
+    if not isinstance(content, str):
+        raise PlanError(f"{item!r} is not a plan entry: it needs a 'content' text")
+    return PlanEntry(content, item.get("priority") or "medium", item.get("status") or "pending", item.get("id"))

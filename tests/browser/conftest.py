@@ -1,0 +1,101 @@
+"""Pages in Chromium. Everything here is marked `browser`; see `harness.jupyter` for what a page can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from harness import unavailable
+from harness.jupyter import App, JupyterServer, NotebookPage, Theme, launch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call" and report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        try:
+            browser = launch(playwright)
+        except Exception as error:
+            unavailable(f"Chromium does not start: {error}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """The Jupyter server of this run."""
+    try:
+        server = JupyterServer(tmp_path_factory.mktemp("jupyter"))
+    except RuntimeError as error:
+        unavailable(str(error))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[Page]:
+    """An empty tab, for a view that needs no Jupyter."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(params=["lab", "notebook"])
+def app(request: pytest.FixtureRequest) -> App:
+    """A test that uses it runs in JupyterLab and in Notebook."""
+    return request.param
+
+
+@pytest.fixture
+def open_notebook(
+    chromium: Browser, jupyter: JupyterServer, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[..., NotebookPage]]:
+    """`open_notebook(cells_or_path, app="lab", kernel="python3", theme="light",
+    comms_on_subshells=True, width=…, height=…) -> NotebookPage`.
+
+    Give a path (`page.path` of another page) to open a second page on the same notebook. Pages and
+    kernels are closed after the test; of a failed one a picture of each page is kept in its `tmp_path`.
+    """
+    pages: list[NotebookPage] = []
+
+    def open_(
+        source: Sequence[str] | Path,
+        *,
+        kernel: str = "python3",
+        theme: Theme = "light",
+        comms_on_subshells: bool = True,
+        **options: object,
+    ) -> NotebookPage:
+        jupyter.comms_on_subshells(comms_on_subshells)
+        path = source if isinstance(source, Path) else jupyter.new_notebook(source, kernel)
+        page = NotebookPage(chromium, jupyter, path, **options)
+        pages.append(page)
+        page.load(theme)
+        return page
+
+    yield open_
+    for number, page in enumerate(pages):
+        if request.node.stash.get(_FAILED, False):
+            print("picture of the page:", page.screenshot(tmp_path / f"page-{number}.png"))
+        page.close()
+    jupyter.shut_down_kernels()

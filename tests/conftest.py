@@ -1,0 +1,85 @@
+"""What every test stands on: folders of its own instead of the user's, and kernels.
+
+Fixtures: `start_kernel(…)` and `notebook_kernel`, a real kernel seen from a page without a browser
+(`harness.wire.Frontend`); `no_threads_left`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.wire import Frontend
+
+_HOME = tempfile.mkdtemp(prefix="acp-notebook-tests-")
+_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before anything is imported: the tests neither read nor write the user's settings, sessions or
+    keys, and nothing can reach a real model."""
+    for name in _FOLDERS:
+        os.environ[name] = os.path.join(_HOME, name.lower())
+        os.mkdir(os.environ[name])
+    for name in [n for n in os.environ if n.endswith("_API_KEY") or n.startswith("ACP_NOTEBOOK_")]:
+        del os.environ[name]
+    os.environ["PYDANTIC_AI_NO_BANNER"] = "1"
+    # Of a kernel's start: harmless with the debugger unused, and stderr of kernels is checked.
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(_HOME, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: Playwright's synchronous API leaves its event loop running in this thread,
+    where no other loop can then be started."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+@pytest.fixture
+def start_kernel(tmp_path: Path) -> Iterator[Callable[..., Frontend]]:
+    """`start_kernel(kernel_name="python3", env=…, comms_on_subshells=…, on_display=…) -> Frontend`:
+    a kernel of this environment (or of another kernelspec), checked and shut down after the test."""
+    pages: list[Frontend] = []
+
+    def start(kernel_name: str = "python3", **options: object) -> Frontend:
+        folder = tmp_path / f"kernel-{len(pages)}"
+        folder.mkdir()
+        page = Frontend.start(kernel_name, folder=folder, **options)
+        pages.append(page)
+        return page
+
+    yield start
+    failures = []
+    for page in pages:
+        try:
+            page.close()
+        except Exception as error:
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup("kernels that did not end well", failures)
+
+
+@pytest.fixture
+def notebook_kernel(start_kernel: Callable[..., Frontend]) -> Frontend:
+    """A fresh kernel of this environment, with one page on it."""
+    return start_kernel()
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    """The test ends with the threads it began with."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+    left = [t.name for t in set(threading.enumerate()) - before]
+    assert not left, f"threads left behind: {left}"
