@@ -1,0 +1,5 @@
+"""`python -m acp_notebook` is `acp-notebook`."""
+
+from .cli import main
+
+raise SystemExit(main())
