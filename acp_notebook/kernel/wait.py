@@ -1,0 +1,153 @@
+"""The ways of waiting for a turn: re-entering the loop that runs here, blocking another thread, awaiting."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from concurrent import futures
+from contextlib import suppress
+from math import inf
+from typing import Any
+
+from ..errors import AcpError, TurnTimeout
+from ..session.host import Waitable
+from .interrupt import interrupted, one_line, watching
+
+#: Seconds between looks at the clock and at interrupts, which wake no lock on Windows.
+SLICE = 0.2
+
+#: Waits up to so many seconds for the future.
+Step = Callable[["futures.Future[None]", float], object]
+
+
+def block(waitable: Waitable, loop: asyncio.AbstractEventLoop, step: Step, timeout: float | None) -> None:
+    """Wait with `step` until the turn is finished.
+
+    Raises `TurnTimeout`; on an interrupt the turn is cancelled and `KeyboardInterrupt` raised.
+    """
+    end = inf if timeout is None else time.monotonic() + timeout
+    finished = waitable.finished
+    with watching(_scheduled(loop, waitable.cancel), _scheduled(loop, _nothing), blocking=True) as watch:
+        while not finished.done() and (left := min(end - time.monotonic(), watch.left())) > 0:
+            step(finished, min(left, SLICE))
+    if watch.interrupted:
+        raise interrupted(ended=finished.done())
+    if not finished.done():
+        raise TurnTimeout(
+            f"the turn still runs after {timeout:g} s: call turn.wait() again, or stop it with turn.cancel()"
+        )
+
+
+def on_other_thread(finished: futures.Future[None], seconds: float) -> None:
+    """A step for a caller on another thread than the session's."""
+    futures.wait([finished], seconds)
+
+
+def reentering(loop: asyncio.AbstractEventLoop) -> Step:
+    """A step for a caller on the session's own thread: runs the loop further from inside, user's tasks too.
+
+    Patches asyncio with nest_asyncio2, now and not earlier. Raises `AcpError` where that cannot be.
+    """
+    if sys.platform == "emscripten":
+        return _suspending()
+    if loop.is_running():
+        _make_reentrant(loop)
+
+    def step(finished: futures.Future[None], seconds: float) -> None:
+        task = loop.create_task(_finish(finished, seconds))
+        try:
+            loop.run_until_complete(task)
+        finally:
+            task.cancel()  # an interrupt leaves the loop with this task still pending
+
+    return step
+
+
+async def _finish(finished: futures.Future[None], seconds: float) -> None:
+    await asyncio.wait({asyncio.wrap_future(finished)}, timeout=seconds)
+
+
+def _make_reentrant(loop: asyncio.AbstractEventLoop) -> None:
+    import nest_asyncio2  # pyright: ignore[reportMissingTypeStubs]
+
+    kind: Any = type(loop)
+    if hasattr(kind, "_nest_patched") and not hasattr(kind, "_nest_asyncio2"):
+        # Patched by nest_asyncio, which loses callbacks whose context is entered further up ("cannot enter
+        # context"); on ipykernel 7 these are the next cells. nest_asyncio2 puts them off.
+        del kind._nest_patched
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the other patch, which this one replaces
+            nest_asyncio2.apply(loop)  # pyright: ignore[reportUnknownMemberType]
+    except ValueError:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        raise AcpError(f"a running {name} cannot be re-entered: use `await session.prompt(…)`") from None
+
+
+def _suspending() -> Step:
+    """Where there are no threads and the loop is the browser's: possible if WebAssembly can be suspended."""
+    from pyodide.ffi import can_run_sync, run_sync  # pyright: ignore
+
+    if not can_run_sync():
+        raise AcpError("this browser cannot wait inside a function: use `await session.prompt(…)`")
+
+    def step(finished: futures.Future[None], seconds: float) -> None:
+        run_sync(_finish(finished, seconds))
+
+    return step
+
+
+async def wait_async(waitable: Waitable, loop: asyncio.AbstractEventLoop) -> None:
+    """Await the end of a turn on any loop. Cancelled, it cancels the turn, as awaiting a task does.
+
+    In a cell, an interrupt ends in `KeyboardInterrupt` rather than `CancelledError`.
+    """
+    here = asyncio.get_running_loop()
+    finished = asyncio.wrap_future(waitable.finished)
+    woken = asyncio.Event()
+    cancellation: asyncio.CancelledError | None = None
+    with watching(_scheduled(loop, waitable.cancel), _scheduled(here, woken.set), blocking=False) as watch:
+        while not finished.done() and (left := watch.left()) > 0:
+            woken.clear()
+            bell = here.create_task(woken.wait())
+            try:
+                await asyncio.wait(
+                    {finished, bell}, timeout=min(left, 3600), return_when=asyncio.FIRST_COMPLETED
+                )
+            except asyncio.CancelledError as error:
+                if cancellation is not None:
+                    raise
+                cancellation = error
+                watch.ask_to_end()
+            finally:
+                bell.cancel()
+    task = asyncio.current_task()
+    if watch.ends_here or (watch.interrupted and cancellation is not None and _is_cell(task)):
+        if cancellation is not None and task is not None:
+            task.uncancel()
+        raise interrupted(ended=finished.done())
+    if cancellation is not None:
+        raise one_line(cancellation) if watch.interrupted else cancellation
+
+
+def _is_cell(task: asyncio.Task[Any] | None) -> bool:
+    """Whether a cell's code runs directly in this task: IPython catches what it raises.
+
+    In any other task a `KeyboardInterrupt` would end the kernel's loop, and with it the kernel.
+    """
+    return task is not None and getattr(task.get_coro(), "__name__", "") == "run_cell_async"
+
+
+def _scheduled(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> Callable[[], None]:
+    def schedule() -> None:
+        with suppress(RuntimeError):  # the loop has been closed: there is nothing left to cancel or wake
+            loop.call_soon_threadsafe(function)
+
+    return schedule
+
+
+def _nothing() -> None:
+    """Wakes a loop: ipykernel's own handler only appends to the queue of a loop that sleeps."""
