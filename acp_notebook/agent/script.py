@@ -1,7 +1,7 @@
 """Scripts: the words they are written with, and how one is played against a message history.
 
-A script is run again from its start for every model request. Steps whose results the history holds are replayed,
-what was said around them is dropped, and what follows the last of them is the next response.
+A script is run again from its start for every model request. Steps whose results the history holds are
+replayed, what was said around them is dropped, and what follows the last of them is the next response.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -66,9 +66,9 @@ class Call:
 class Output:
     """Answer with structured output: `yield Output(field=value, …)`.
 
-    Goes through the run's output tool, the one named `tool` where there are several, or as JSON text where the run
-    wants native or prompted output. When a tool's output is rejected, the `yield` gives the failed `Result`, so the
-    script can yield a better one.
+    Goes through the run's output tool, the one named `tool` where there are several, or as JSON text where
+    the run wants native or prompted output. When a tool's output is rejected, the `yield` gives the failed
+    `Result`, so the script can yield a better one.
     """
 
     tool: str | None
@@ -86,11 +86,11 @@ class Result:
     tool: str
     outcome: str
     returned: Any = field(repr=False)
-    """What the history holds, as it came: a live run may hold objects where a restored one holds their JSON."""
+    """What the history holds: in a live run an object may stand where a restored one has its JSON."""
 
     @cached_property
     def content(self) -> Any:
-        """What the tool returned, as JSON has it (dicts, lists, strings, numbers): the same live and restored."""
+        """What the tool returned, in JSON terms (dicts, lists, strings, …): the same live and restored."""
         return to_jsonable_python(self.returned, fallback=str, bytes_mode="base64")
 
     @property
@@ -123,8 +123,8 @@ class Result:
 class Turn:
     """What a script knows of the turn it plays.
 
-    `tools` and `thinking` are those in effect where the script stands: they follow a mode or effort that is changed
-    while the turn runs, and replayed steps see again what they saw at first.
+    `tools` and `thinking` are those in effect where the script stands: they follow a mode or effort that is
+    changed while the turn runs, and replayed steps see again what they saw at first.
     """
 
     prompt: str
@@ -158,7 +158,7 @@ class Past:
 
     @classmethod
     def read(cls, messages: Sequence[ModelMessage]) -> Past:
-        """The last turn of `messages`. Only this turn is ever searched for results, so earlier ones may be trimmed."""
+        """The last turn of `messages`. Results are looked for in it alone; earlier turns may be trimmed."""
         prompt, number, sent = "", 0, 0.0
         results: dict[tuple[int, int], Result] = {}
         offers: dict[int, Mapping[str, Any]] = {}
@@ -171,8 +171,8 @@ class Past:
                         offers[position[0]] = message.provider_details or {}
                 continue
             prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
-            # User content in the run that made the response before it was not typed by a user: it comes with a
-            # tool's result or asks for a retry. (A request merged from two runs has no run id.)
+            # User content in the run that made the response before it was not typed by a user: it comes with
+            # a tool's result or asks for a retry. (A request merged from two runs has no run id.)
             if prompts and (message.run_id is None or message.run_id != answered_in):
                 prompt, number = "\n".join(map(prompt_text, prompts)), number + 1
                 sent = prompts[0].timestamp.timestamp()
@@ -183,30 +183,39 @@ class Past:
         return cls(prompt, number, key, results, offers)
 
     def took(self, step: int) -> bool:
-        """Whether this step was taken. A later one says so too: a trimmed history must not repeat its start."""
+        """Whether this step was taken. A later one says so too: a trimmed history must not start anew."""
         return any(taken >= step for taken, _ in self.results)
 
     def result(self, step: int, index: int, tool: str) -> Result:
         """The result of one call of a step that was taken."""
-        lost = Result(tool, "interrupted", "The result of this call is no longer in the history.")
-        return self.results.get((step, index), lost)
+        result = self.results.get((step, index))
+        if result is None:
+            return Result(tool, "interrupted", "The result of this call is no longer in the history.")
+        if result.tool != tool:
+            raise ScriptError(
+                f"calls {tool!r} where the history has a call of {result.tool!r}: "
+                "let it decide by its turn and by results alone"
+            )
+        return result
 
 
 def offer(parameters: ModelRequestParameters) -> dict[str, Any]:
-    """What a request offers, in JSON terms. Kept with the response, so that a replay can show it to the script."""
+    """What a request offers, in JSON terms. Kept with the response, so a replay can show it to the script."""
     return {
         "tools": [tool.name for tool in parameters.declared_function_tools],
         "thinking": parameters.thinking,
     }
 
 
-def play(script: Script, turn: Turn, past: Past, parameters: ModelRequestParameters) -> list[ModelResponsePart]:
+def play(
+    script: Script, turn: Turn, past: Past, parameters: ModelRequestParameters
+) -> list[ModelResponsePart]:
     """The parts of the response that `script` gives next.
 
-    Raises `ScriptError` when the script raises, yields something that is no step, wants an output that the run does
-    not take, or does not take the steps that the history says it took.
+    Raises `ScriptError` when the script raises, yields something that is no step, wants an output that the
+    run does not take, or does not take the steps that the history says it took.
     """
-    name = getattr(script, "__name__", "?")
+    name = getattr(script, "__name__", repr(script))
     now = offer(parameters)
     generator = script(turn)
     said: list[ModelResponsePart] = []
@@ -216,43 +225,31 @@ def play(script: Script, turn: Turn, past: Past, parameters: ModelRequestParamet
             seen = past.offers.get(step, now) if past.took(step) else now
             turn.tools = frozenset(seen.get("tools", now["tools"]))
             turn.thinking = seen.get("thinking", now["thinking"])
-            item: object = generator.send(answer)
+            item = generator.send(answer)
             answer = None
-            match item:
-                case Think(text):
-                    if turn.thinking is not False:
-                        _append(said, ThinkingPart(text))
-                    continue
-                case Say(text):
-                    _append(said, TextPart(text))
-                    continue
-                case Output() if not parameters.output_tools and parameters.output_object:
-                    return [*said, TextPart(_json(item.arguments))]
-                case Call() | Output():
-                    calls = [item]
-                case [*calls] if all(isinstance(call, Call) for call in calls):
-                    if not calls:
-                        answer = []
-                        continue
-                case _:
-                    raise ScriptError(f"yielded {item!r}: yield Think, Say, Call, Output or a list of Calls")
-            parts = [
-                ToolCallPart(_tool(call, parameters), _json(call.arguments), f"call-{past.key}-{step}-{index}")
-                for index, call in enumerate(calls)
-            ]
-            if not past.took(step):
-                return [*said, *parts]
-            results = [past.result(step, index, part.tool_name) for index, part in enumerate(parts)]
-            for part, result in zip(parts, results, strict=True):
-                if result.tool != part.tool_name:
-                    raise ScriptError(
-                        f"calls {part.tool_name!r} where the history has a call of {result.tool!r}: "
-                        "a script must decide by its turn and its results alone"
+            if isinstance(item, Say):
+                _append(said, TextPart(item.text))
+            elif isinstance(item, Think):
+                if turn.thinking is not False:
+                    _append(said, ThinkingPart(item.text))
+            elif isinstance(item, Output) and not parameters.output_tools and parameters.output_object:
+                thoughts = [part for part in said if isinstance(part, ThinkingPart)]
+                return [*thoughts, TextPart(_json(item.arguments))]  # all text would count as the output
+            elif item == []:
+                answer = []
+            else:
+                calls = [
+                    ToolCallPart(
+                        _tool(call, parameters), _json(call.arguments), f"call-{past.key}-{step}-{n}"
                     )
-            answer = results if isinstance(item, list) else results[0]
-            rejected = "" if results[0].ok or not isinstance(item, Output) else results[0].text
-            step += 1
-            said = []
+                    for n, call in enumerate(_calls(item))
+                ]
+                if not past.took(step):
+                    return [*said, *calls]
+                results = [past.result(step, n, call.tool_name) for n, call in enumerate(calls)]
+                answer = results if isinstance(item, list) else results[0]
+                rejected = results[0].text if isinstance(item, Output) and not results[0].ok else ""
+                said, step = [], step + 1
     except StopIteration:
         pass
     except ScriptError as error:
@@ -289,15 +286,32 @@ def _append(said: list[ModelResponsePart], part: TextPart | ThinkingPart) -> Non
         said.append(part)
 
 
+def _calls(item: object) -> list[Call] | list[Output]:
+    """The calls that a yielded item stands for."""
+    if isinstance(item, Call):
+        return [item]
+    if isinstance(item, Output):
+        return [item]
+    if isinstance(item, list):
+        items = cast(list[object], item)
+        calls = [call for call in items if isinstance(call, Call)]
+        if len(calls) == len(items):
+            return calls
+        item = items
+    raise ScriptError(f"yielded {short(repr(item), 80)}: yield Think, Say, Call, Output or a list of Calls")
+
+
 def _tool(call: Call | Output, parameters: ModelRequestParameters) -> str:
     """The name of the tool to call."""
     if isinstance(call, Call):
         return call.tool
     names = [tool.name for tool in parameters.output_tools]
     if not names:
-        raise ScriptError("yielded Output, but this run wants plain text: use Say, or give the run an output_type")
+        raise ScriptError("yielded Output, but this run wants plain text: yield Say, or give an output_type")
     if call.tool is not None and call.tool not in names:
-        raise ScriptError(f"yielded Output for {call.tool!r}; this run has the output tools {', '.join(names)}")
+        raise ScriptError(
+            f"yielded Output for {call.tool!r}; this run has the output tools {', '.join(names)}"
+        )
     return call.tool or names[0]
 
 

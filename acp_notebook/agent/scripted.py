@@ -10,9 +10,10 @@
 
     agent = Agent(model, tools=[look_up])
 
-The model keeps no state: a script is run again from its start for every request and fed the results that the message
-history already holds. So approvals, cancelled turns and histories restored from JSON work as with any model. The
-price is that of all replay: a script decides by its turn and its results alone, never by the clock or by chance.
+The model keeps no state: a script is run again from its start for every request and fed the results that
+the message history already holds. So approvals, cancelled turns and histories restored from JSON work as with
+any model. The price is that of all replay: a script decides by its turn and by results alone, never by the
+clock or by chance.
 """
 
 from __future__ import annotations
@@ -47,7 +48,21 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from ..errors import ScriptError
-from .script import Call, Output, Past, Result, Say, Script, Step, Think, Turn, offer, play, prompt_text, short
+from .script import (
+    Call,
+    Output,
+    Past,
+    Result,
+    Say,
+    Script,
+    Step,
+    Think,
+    Turn,
+    offer,
+    play,
+    prompt_text,
+    short,
+)
 
 __all__ = ["Call", "Output", "Result", "Say", "Script", "ScriptedModel", "Step", "Think", "Turn"]
 
@@ -59,7 +74,7 @@ class ScriptedModel(Model[None]):
         delay: seconds between the deltas of a streamed answer. Answers that are not streamed come at once.
         name: the model's name, as histories and views show it.
 
-    A request raises `ScriptError` when no script matches the prompt, or when the one that does cannot be played.
+    A request raises `ScriptError` when no script is for the prompt, or the one that is cannot be played.
     """
 
     def __init__(self, *, delay: float = 0.0, name: str = "demo") -> None:
@@ -80,16 +95,18 @@ class ScriptedModel(Model[None]):
         """Decorate a generator function taking a `Turn`; it plays the turns whose prompt has `pattern` in it.
 
         Args:
-            pattern: a regular expression, searched in the prompt without regard to case. Scripts are tried in the
-                order they were registered; the one without a pattern plays what no other does. Registering a
-                pattern again replaces its script, so that a notebook cell can be edited and run again.
+            pattern: a regular expression, searched in the prompt without regard to case. Scripts are tried in
+                order of registration; the one without a pattern plays what no other does. Registering a
+                pattern again replaces its script, so a notebook cell can be edited and run again.
         """
         if pattern is not None:
             re.compile(pattern)  # a mistake shows here, not at the first prompt
 
         def register(script: Script) -> Script:
             if not inspect.isgeneratorfunction(script):
-                raise ScriptError(f"{script!r} is not a script: write a generator function that yields its steps")
+                raise ScriptError(
+                    f"{script!r} is not a script: write a generator function that yields its steps"
+                )
             self._scripts[pattern] = script
             return script
 
@@ -117,7 +134,9 @@ class ScriptedModel(Model[None]):
         return ModelResponse(
             parts=parts,
             model_name=self._name,
-            usage=RequestUsage(input_tokens=_input_tokens(messages), output_tokens=sum(map(_output_tokens, parts))),
+            usage=RequestUsage(
+                input_tokens=_input_tokens(messages), output_tokens=sum(map(_output_tokens, parts))
+            ),
             finish_reason=_finish_reason(parts),
             provider_details=offer(parameters),
         )
@@ -138,7 +157,9 @@ class ScriptedModel(Model[None]):
         stream.count(RequestUsage(input_tokens=_input_tokens(messages)))
         yield stream
 
-    def _play(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelResponsePart]:
+    def _play(
+        self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters
+    ) -> list[ModelResponsePart]:
         past = Past.read(messages)
         turn = Turn(past.prompt, past.number, frozenset(), parameters.thinking)
         return play(self._choose(turn), turn, past, parameters)
@@ -188,10 +209,12 @@ class _Stream(StreamedResponse):
                 for word in _WORD.findall(part.content):
                     yield from manager.handle_thinking_delta(vendor_part_id=index, content=word)
             case ToolCallPart():
-                names = {"tool_name": part.tool_name, "tool_call_id": part.tool_call_id}
+                name, call_id = part.tool_name, part.tool_call_id
                 for piece in _PIECE.findall(part.args_as_json_str()):
-                    event = manager.handle_tool_call_delta(vendor_part_id=index, args=piece, **names)
-                    names = {}
+                    event = manager.handle_tool_call_delta(
+                        vendor_part_id=index, tool_name=name, args=piece, tool_call_id=call_id
+                    )
+                    name = call_id = None
                     if event is not None:
                         yield event
             case _:
@@ -244,7 +267,7 @@ def _output_tokens(part: ModelResponsePart) -> int:
 
 
 def _input_tokens(messages: Sequence[ModelMessage]) -> int:
-    """A plausible count: what the last response counted, and what came since. So a long history costs nothing."""
+    """A plausible count: that of the last response and what came since, so a long history costs nothing."""
     tokens = 0
     for message in reversed(messages):
         if isinstance(message, ModelResponse):
