@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from ..errors import AcpError
 from ..session.state import PermissionState
 from .lane import stdin_identity
 from .presence import Presence, Wait
@@ -49,7 +50,7 @@ class Questions:
 
         def withdraw() -> None:
             # Not from inside: the answer itself settles the request, which withdraws the question.
-            if asyncio.current_task() is not task:
+            if asyncio.current_task(self._loop) is not task:
                 task.cancel()
 
         return withdraw
@@ -69,10 +70,13 @@ class Questions:
                 except EOFError:
                     wait.waitable.cancel()
                     return
-                decision = understood(reply)
-                if decision is not None:
-                    answer(*decision)
-                    return
+                if decision := understood(reply):
+                    try:
+                        answer(*decision)
+                    except AcpError as error:  # this request cannot take that answer
+                        text = f"{error}\n{question(permission)}"
+                    else:
+                        return
 
     async def _reply(self, wait: Wait, text: str) -> str:
         """The line typed; empty when the wait has ended before there was one."""

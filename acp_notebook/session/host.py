@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .state import PermissionState
 
@@ -30,7 +30,7 @@ class Host(Protocol):
     loop: asyncio.AbstractEventLoop
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` on the session's loop and return its result; direct when the caller is on its thread."""
+        """Run `function` on the session's loop and return its result; direct on the loop's own thread."""
         ...
 
     def wait(self, waitable: Waitable, timeout: float | None = None) -> None:
@@ -48,11 +48,25 @@ class Host(Protocol):
         """False when it is certain that no person can answer: requests go to the policy at once."""
         ...
 
-    def ask(self, permission: PermissionState, answer: Callable[[str, str | None], None]) -> Callable[[], None]:
+    def ask(
+        self, permission: PermissionState, answer: Callable[[str, str | None], None]
+    ) -> Callable[[], None]:
         """See to it that a person is asked who cannot click, e.g. by a prompt; called on the session's loop.
 
         `answer("allow" | "deny", reason)` settles the request. Returns what withdraws the question.
         """
+        ...
+
+    def hello_received(self) -> None:
+        """A view has rendered on a page: during a wait, the proof that clicks get through. On the session's loop."""
+        ...
+
+    def deliver(self, callback: Callable[..., object]) -> Callable[..., None]:
+        """`callback`, run on the session's loop from whatever thread it is called: for `Widget.on_msg`."""
+        ...
+
+    def route(self, comm: Any) -> None:
+        """Let messages of a view's comm get through while a cell blocks; once for each comm."""
         ...
 
     def close(self) -> None:
