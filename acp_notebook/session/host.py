@@ -58,7 +58,7 @@ class Host(Protocol):
         ...
 
     def hello_received(self) -> None:
-        """A view has rendered on a page: during a wait, the proof that clicks get through. On the session's loop."""
+        """A view has rendered on a page: in a wait, the proof that clicks get through. On the session's loop."""
         ...
 
     def deliver(self, callback: Callable[..., object]) -> Callable[..., None]:
