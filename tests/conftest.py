@@ -6,7 +6,6 @@ Fixtures: `start_kernel(…)` and `notebook_kernel`, a real kernel seen from a p
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import threading
@@ -15,23 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from harness import isolate
 from harness.wire import Frontend
 
-_HOME = tempfile.mkdtemp(prefix="acp-notebook-tests-")
-_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+_HOME = Path(tempfile.mkdtemp(prefix="acp-notebook-tests-"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before anything is imported: the tests neither read nor write the user's settings, sessions or
-    keys, and nothing can reach a real model."""
-    for name in _FOLDERS:
-        os.environ[name] = os.path.join(_HOME, name.lower())
-        os.mkdir(os.environ[name])
-    for name in [n for n in os.environ if n.endswith("_API_KEY") or n.startswith("ACP_NOTEBOOK_")]:
-        del os.environ[name]
-    os.environ["PYDANTIC_AI_NO_BANNER"] = "1"
-    # Of a kernel's start: harmless with the debugger unused, and stderr of kernels is checked.
-    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    isolate(_HOME)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

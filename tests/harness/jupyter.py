@@ -170,7 +170,7 @@ class JupyterServer:
 
 
 class NotebookPage:
-    """A notebook in a browser tab of its own. Cells are numbered from 0.
+    """A notebook in a browser tab of its own. Cells are numbered from 0, Markdown cells too.
 
     `errors`: what the page's console reported as errors (Jupyter's own known ones left out).
     `outside`: addresses the page asked for beyond its own server; always empty in a page that needs
@@ -186,11 +186,14 @@ class NotebookPage:
         app: App = "lab",
         width: int = 1200,
         height: int = 1000,
+        scale: float = 1,
     ) -> None:
         self.server, self.path, self.app = server, path, app
         self.errors: list[str] = []
         self.outside: list[str] = []
-        self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, device_scale_factor=scale
+        )
         self.tab: Page = self.context.new_page()
         self.tab.on("pageerror", lambda error: self._error(str(error)))
         self.tab.on("console", lambda message: self._error(message.text) if message.type == "error" else None)
@@ -229,12 +232,7 @@ class NotebookPage:
 
     def wait_done(self, index: int, timeout: float = 60) -> None:
         """Waits (seconds) until a started cell has its new number."""
-        self.tab.wait_for_function(
-            r"""cell => { const now = cell.querySelector('.jp-InputPrompt').innerText;
-                          return /\[\d+\]/.test(now) && now !== cell.promptBefore }""",
-            arg=self.cell(index).element_handle(),
-            timeout=timeout * 1000,
-        )
+        self.tab.wait_for_function(_DONE, arg=self.cell(index).element_handle(), timeout=timeout * 1000)
 
     def run(self, index: int, timeout: float = 60) -> None:
         """Runs a cell and waits for its end."""
@@ -246,11 +244,17 @@ class NotebookPage:
         self._remember_prompts()
         self._command("notebook:run-all-cells", wait=False)
 
+    def wait_all_done(self, timeout: float = 120) -> None:
+        """Waits (seconds) until every code cell has a new number."""
+        self.tab.wait_for_function(
+            f"() => [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')].every({_DONE})",
+            timeout=timeout * 1000,
+        )
+
     def run_all(self, timeout: float = 120) -> None:
         """*Run All Cells*, to the end of the last one."""
-        last = self.tab.locator(".jp-Notebook .jp-CodeCell").count() - 1
         self.start_all()
-        self.wait_done(last, timeout)
+        self.wait_all_done(timeout)
 
     def set_source(self, index: int, source: str) -> None:
         """Types a new source into a cell."""
@@ -324,4 +328,7 @@ class NotebookPage:
             self.outside.append(url)
 
 
+# Whether a cell has another number than the one that `_remember_prompts` saw.
+_DONE = r"""cell => { const now = cell.querySelector('.jp-InputPrompt').innerText;
+                      return /\[\d+\]/.test(now) && now !== cell.promptBefore }"""
 _CONTEXT = "window.jupyterapp.shell.currentWidget?.sessionContext"
