@@ -141,7 +141,7 @@ def work(turn: Turn) -> Generator[Step, Any, list[str]]:
             _, result = yield [start, call]
             told.append(tell(result))
             if result.denied:
-                yield Say("You did not allow that, so I cancel this step and go on with the rest.\n\n")
+                yield Say("That was not allowed, so I cancel this step and go on with the rest.\n\n")
             elif result.tool != "summarise":
                 yield Think(told[-1])
             status = "completed" if result.ok else "cancelled"
@@ -206,7 +206,7 @@ def call_for(text: str) -> Call | None:
 def tell(result: Result) -> str:
     """What a result says, in a sentence; for a summary, a table."""
     if not result.ok:
-        why = "you did not allow it" if result.denied else "it failed"
+        why = "it was not allowed" if result.denied else "it failed"
         return f"`{result.tool}` was not done, because {why}: {' '.join(result.text.split())}"
     got = result.content
     match result.tool:

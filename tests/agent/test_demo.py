@@ -254,7 +254,7 @@ def test_cleaning_when_deleting_is_denied():
     session = Session(allow=False)
     answer = session.ask("Clean the survey data")
     assert session.statuses == ["completed", "completed", "cancelled", "completed", "completed", "completed"]
-    assert "`drop_duplicates` was not done, because you did not allow it: Keep every row." in answer
+    assert "`drop_duplicates` was not done, because it was not allowed: Keep every row." in answer
     assert "Filled 41 missing values of income" in answer
     assert len(session.asked) == 1
 
