@@ -1,8 +1,8 @@
 """Runs the quickstart as a reader does, and keeps what it looks like: `python docs/quickstart.py`.
 
-In JupyterLab, in the light and the dark theme: the cell that asks runs, and a picture is taken when the card asks.
-Then *Allow once* is clicked, the lesson goes on to its end, and the notebook with its outputs replaces the stored one.
-Needs `pip install -e ".[test]"` and Chromium.
+In JupyterLab, in the light and the dark theme: the cell that asks runs, and a picture is taken when the card
+asks. Then *Allow once* is clicked, the lesson goes on to its end, and the notebook with its outputs replaces
+the stored one. Needs `pip install -e ".[test]"` and Chromium.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
 LESSON = ROOT / "notebooks" / "01_quickstart.ipynb"
 sys.path.insert(0, str(ROOT / "tests"))
 
 from harness import isolate  # noqa: E402
+from harness.jupyter import JupyterServer, NotebookPage, launch  # noqa: E402
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         isolate(home)
-        from playwright.sync_api import sync_playwright
-
-        from harness.jupyter import JupyterServer, NotebookPage, launch
-
         root = home / "notebooks"
         root.mkdir()
         server = JupyterServer(root)
