@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import log as log  # keeps the package's log records, and keeps them out of cells
+
 if TYPE_CHECKING:
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
     from .errors import AcpError

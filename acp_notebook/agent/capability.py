@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +34,6 @@ from ..protocol.messages import (
     Selected,
     ToolCall,
     ToolCallContentChunk,
-    ToolCallUpdate,
 )
 from .config import EFFORTS, Config
 from .modes import tool_kind
@@ -55,9 +55,27 @@ _ALLOWS = frozenset({"allow_once", "allow_always"})
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
 
-def no_capture(sink: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
-    """Leave printing alone."""
-    return contextlib.nullcontext()
+
+class _Prints:
+    """What one tool call prints. Sync tools print on worker threads, a line at a time and perhaps very often."""
+
+    def __init__(self, call_id: str, outbox: Outbox) -> None:
+        self._call_id = call_id
+        self._outbox = outbox
+        self._loop = asyncio.get_running_loop()
+        self._pieces: deque[str] = deque()
+
+    def write(self, text: str) -> None:
+        self._pieces.append(text)
+        if len(self._pieces) == 1:  # else a drain is under way, or will be
+            self._loop.call_soon_threadsafe(self.drain)
+
+    def drain(self) -> None:
+        pieces: list[str] = []
+        while self._pieces:
+            pieces.append(self._pieces.popleft())
+        if pieces:
+            self._outbox.send(ToolCallContentChunk(self._call_id, "".join(pieces)))
 
 
 @dataclass
@@ -67,7 +85,7 @@ class SessionCapability(AbstractCapability[Any]):
     config: Config
     client: ClientSide
     outbox: Outbox
-    capture: Capture = no_capture
+    capture: Capture | None = None
     tools: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
@@ -96,15 +114,16 @@ class SessionCapability(AbstractCapability[Any]):
         if not mode.offers(tool_def.name, tool_def.metadata):  # the mode has changed since this step began
             raise ToolFailed(f"{tool_def.name} may not be used in mode {mode.id!r}.")
         call_id = call.tool_call_id
-        loop = asyncio.get_running_loop()
-        self.outbox.send(ToolCallUpdate(call_id, kind=tool_kind(tool_def.metadata), status="in_progress"))
-
-        def printed(text: str) -> None:  # sync tools run, and print, on worker threads
-            loop.call_soon_threadsafe(self.outbox.send, ToolCallContentChunk(call_id, text))
-
+        self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress")
         try:
-            with self.capture(printed):
+            if self.capture is None:
                 return for_model(await handler(args))
+            prints = _Prints(call_id, self.outbox)
+            try:
+                with self.capture(prints.write):
+                    return for_model(await handler(args))
+            finally:
+                prints.drain()
         except SystemExit as error:
             raise ToolFailed(f"{tool_def.name} tried to end the process ({error.code!r}).") from None
 
@@ -137,7 +156,8 @@ class SessionCapability(AbstractCapability[Any]):
         )
 
     async def _decide(self, call: ToolCallPart, metadata: Mapping[str, Any]) -> ToolApproved | ToolDenied:
-        self.outbox.send(ToolCallUpdate(call.tool_call_id, status="paused"))
+        self.outbox.tool_call(call.tool_call_id, status="paused")
+        self.outbox.flush()
         definition = self.tools.get(call.tool_name)
         request = RequestPermission(
             ToolCall(
@@ -158,8 +178,8 @@ class SessionCapability(AbstractCapability[Any]):
         if not kinds or kinds - _ALLOWS:  # not offered, ambiguous, or a no
             return ToolDenied(outcome.reason or "The person denied this call; it did not run.")
         if outcome.arguments is not None:
-            self.outbox.send(
-                ToolCallUpdate(call.tool_call_id, raw_input=outcome.arguments, reason="arguments edited by you")
+            self.outbox.tool_call(
+                call.tool_call_id, raw_input=outcome.arguments, reason="arguments edited by you"
             )
         return ToolApproved(override_args=dict(outcome.arguments) if outcome.arguments is not None else None)
 

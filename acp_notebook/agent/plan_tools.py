@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
-from pydantic_ai import FunctionToolset
+from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.toolsets.abstract import ToolsetTool
 
 from ..errors import PlanError
 from ..plan import Plan, PlanEdit, PlanEntry, SetPlan, UpdateEntry
@@ -49,14 +50,25 @@ def describe(plan: Plan, additional: str | None = None) -> str:
     return "\n\n".join(part for part in (plan.content, numbered(plan), GUIDANCE, additional) if part)
 
 
-def plan_toolset(owner: PlanOwner, additional: str | None = None) -> FunctionToolset[Any]:
+class PlanToolset(FunctionToolset[Any]):
+    """Tools that are the same at every step, so they are prepared once and not for each model request."""
+
+    _prepared: dict[str, ToolsetTool[Any]] | None = None
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        if self._prepared is None:
+            self._prepared = await super().get_tools(ctx)
+        return self._prepared
+
+
+def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset:
     """The four plan tools, bound to one session's plan.
 
     Which of them a model sees depends on the mode. Calls run one after another, so that a batch of edits
     is applied in the order in which the model made it.
     """
     # the schema's own errors use the retry budget, and a plan slip must never end a turn
-    tools = FunctionToolset[Any](max_retries=20, sequential=True, metadata={"kind": "think"})
+    tools = PlanToolset(max_retries=20, sequential=True, metadata={"kind": "think"})
 
     def change(edit: Callable[[], PlanEdit], done: Callable[[Plan], str]) -> str:
         try:

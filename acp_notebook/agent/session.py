@@ -17,7 +17,7 @@ from pydantic_ai.exceptions import (
     UsageLimitExceeded,
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
-from pydantic_ai.usage import RunUsage
+from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_json
 
 from ..errors import PlanError, TurnRunning
@@ -35,7 +35,7 @@ from ..protocol.messages import (
     Usage,
     UserMessage,
 )
-from .capability import Capture, SessionCapability, no_capture
+from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
 from .plan_tools import plan_toolset
@@ -43,6 +43,9 @@ from .stream import Outbox, forward
 from .values import explain
 
 log = logging.getLogger(__name__)
+
+#: Model requests in one turn. pydantic-ai's own limit of 50 is short for a plan worked through entry by entry.
+REQUEST_LIMIT = 200
 
 
 class AgentSession:
@@ -56,7 +59,7 @@ class AgentSession:
         self.info = AgentInfo(hosted.name, hosted.model.model_name, hosted.scripted)
         self._hosted = hosted
         self._client = client
-        self._capture = capture or no_capture
+        self._capture = capture
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
         self._config = Config(hosted.thinks)
@@ -146,6 +149,7 @@ class AgentSession:
                     model=self._hosted.model,
                     deps=self._hosted.deps,
                     usage=usage,
+                    usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),
                     cancellation_token=token,
                     toolsets=[self._plan_tools],
                     capabilities=[capability],

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.messages import (
     AgentStreamEvent,
-    FunctionToolCallEvent,
-    FunctionToolResultEvent,
+    ModelResponsePart,
     NativeToolCallPart,
     NativeToolReturnPart,
-    PartDeltaEvent,
-    PartStartEvent,
     TextPart,
     TextPartDelta,
     ThinkingPart,
@@ -34,52 +32,77 @@ from .values import for_page
 FLUSH_AFTER = 0.05
 
 
-class Outbox:
-    """Sends updates in order, with runs of text joined: a delta costs an append, not an update."""
+TextKind = type[AgentMessageChunk] | type[AgentThoughtChunk]
 
-    def __init__(self, send: Callable[[Update], None], loop: asyncio.AbstractEventLoop) -> None:
+
+@dataclass(slots=True)
+class _Text:
+    kind: TextKind
+    pieces: list[str]
+
+
+class Outbox:
+    """Sends updates in order, and few of them: what follows closely is joined before it is sent.
+
+    Text deltas and the stages of a tool call cost an append here; they become updates within `FLUSH_AFTER` seconds,
+    or before the next update of another kind. Patches of one tool call merge, as their semantics allow.
+    """
+
+    def __init__(self, send: Callable[..., None], loop: asyncio.AbstractEventLoop) -> None:
         self._send = send
         self._loop = loop
-        self._pieces: list[str] = []
-        self._kind: type[AgentMessageChunk] | type[AgentThoughtChunk] = AgentMessageChunk
+        self._queue: list[_Text | dict[str, Any]] = []
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._open: dict[str, None] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._open_calls: dict[str, None] = {}
 
-    def text(self, kind: type[AgentMessageChunk] | type[AgentThoughtChunk], text: str) -> None:
-        """Add text; it is sent within `FLUSH_AFTER` seconds, or before the next other update."""
-        if kind is not self._kind and self._pieces:
-            self.flush()
-        self._kind = kind
-        self._pieces.append(text)
-        if self._timer is None:
-            self._timer = self._loop.call_later(FLUSH_AFTER, self.flush)
+    def text(self, kind: TextKind, text: str) -> None:
+        """Add a piece of the answer or of a thought."""
+        if self._queue and type(last := self._queue[-1]) is _Text and last.kind is kind:
+            last.pieces.append(text)
+        else:
+            self._push(_Text(kind, [text]))
+
+    def tool_call(self, call_id: str, **fields: Any) -> None:
+        """Patch a tool call; `fields` as in `ToolCallUpdate`."""
+        patch = self._calls.get(call_id)
+        if patch is None:
+            self._calls[call_id] = fields
+            fields["tool_call_id"] = call_id
+            self._push(fields)
+        else:
+            patch.update(fields)
+        if fields.get("status") in FINAL_STATUSES:
+            self._open.pop(call_id, None)
+        else:
+            self._open[call_id] = None
 
     def send(self, update: Update) -> None:
-        """Send an update after all text that came before it."""
-        if self._pieces:
+        """Send an update at once, after all that came before it."""
+        if self._queue:
             self.flush()
-        if isinstance(update, ToolCallUpdate):
-            if update.status in FINAL_STATUSES:
-                self._open_calls.pop(update.tool_call_id, None)
-            else:
-                self._open_calls[update.tool_call_id] = None
         self._send(update)
-
-    def close_calls(self, reason: str) -> None:
-        """End the tool calls that have not ended, because the turn has."""
-        for call_id in tuple(self._open_calls):
-            self.send(ToolCallUpdate(call_id, status="cancelled", reason=reason))
 
     def flush(self) -> None:
         """Send what has been gathered."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._pieces:
-            text = "".join(self._pieces)
-            self._pieces.clear()
-            if text:
-                self._send(self._kind(text))
+        queue, self._queue = self._queue, []
+        self._calls.clear()
+        self._send(
+            *(item.kind("".join(item.pieces)) if isinstance(item, _Text) else ToolCallUpdate(**item) for item in queue)
+        )
+
+    def close_calls(self, reason: str) -> None:
+        """End the tool calls that have not ended, because the turn has."""
+        for call_id in tuple(self._open):
+            self.tool_call(call_id, status="cancelled", reason=reason)
+
+    def _push(self, item: _Text | dict[str, Any]) -> None:
+        self._queue.append(item)
+        if self._timer is None:
+            self._timer = self._loop.call_later(FLUSH_AFTER, self.flush)
 
 
 async def forward(events: AsyncIterable[AgentStreamEvent], outbox: Outbox, is_tool: Callable[[str], bool]) -> None:
@@ -88,34 +111,40 @@ async def forward(events: AsyncIterable[AgentStreamEvent], outbox: Outbox, is_to
     Nothing here waits for the page, so a slow reader cannot hold the model back.
     """
     async for event in events:
-        match event:
-            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                outbox.text(AgentMessageChunk, text)
-            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)) if text:
-                outbox.text(AgentThoughtChunk, text)
-            case PartStartEvent(part=TextPart(content=text)) if text:
-                outbox.text(AgentMessageChunk, text)
-            case PartStartEvent(part=ThinkingPart(content=text)) if text:
-                outbox.text(AgentThoughtChunk, text)
-            case PartStartEvent(part=ToolCallPart() as part) if is_tool(part.tool_name):
-                outbox.send(ToolCallUpdate(part.tool_call_id, name=part.tool_name, status="pending"))
-            case PartStartEvent(part=NativeToolCallPart() as part):
-                outbox.send(_native_call(part))
-            case PartStartEvent(part=NativeToolReturnPart() as part):
-                output = for_page(part.content)
-                outbox.send(ToolCallUpdate(part.tool_call_id, status="completed", raw_output=output))
-            case FunctionToolCallEvent(part=part):
-                outbox.send(ToolCallUpdate(part.tool_call_id, name=part.tool_name, raw_input=_arguments(part)))
-            case FunctionToolResultEvent():
-                outbox.send(_result(event))
+        # by kind and not by class pattern: this is the hot path, once per token
+        match event.event_kind:
+            case "part_delta":
+                delta = event.delta
+                if isinstance(delta, TextPartDelta):
+                    outbox.text(AgentMessageChunk, delta.content_delta)
+                elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
+                    outbox.text(AgentThoughtChunk, delta.content_delta)
+            case "part_start":
+                _start(event.part, outbox, is_tool)
+            case "function_tool_call":
+                part = event.part
+                outbox.tool_call(part.tool_call_id, name=part.tool_name, raw_input=_arguments(part))
+            case "function_tool_result":
+                outbox.tool_call(event.part.tool_call_id, **_result(event.part))
             case _:
                 pass
 
 
-def _native_call(part: NativeToolCallPart) -> ToolCallUpdate:
-    return ToolCallUpdate(
-        part.tool_call_id, name=part.tool_name, kind="fetch", status="in_progress", raw_input=_arguments(part)
-    )
+def _start(part: ModelResponsePart, outbox: Outbox, is_tool: Callable[[str], bool]) -> None:
+    match part:
+        case TextPart(content=text) if text:
+            outbox.text(AgentMessageChunk, text)
+        case ThinkingPart(content=text) if text:
+            outbox.text(AgentThoughtChunk, text)
+        case ToolCallPart() if is_tool(part.tool_name):
+            outbox.tool_call(part.tool_call_id, name=part.tool_name, status="pending")
+        case NativeToolCallPart():
+            arguments = _arguments(part)
+            outbox.tool_call(part.tool_call_id, name=part.tool_name, status="in_progress", raw_input=arguments)
+        case NativeToolReturnPart():
+            outbox.tool_call(part.tool_call_id, status="completed", raw_output=for_page(part.content))
+        case _:
+            pass
 
 
 def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
@@ -126,18 +155,16 @@ def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
         return part.args
 
 
-def _result(event: FunctionToolResultEvent) -> ToolCallUpdate:
-    part: Any = event.part
-    # before pydantic-ai 2.6x a call to be made again came as a RetryPromptPart, which has no outcome
-    outcome = getattr(part, "outcome", "retried")
+def _result(part: Any) -> dict[str, Any]:
+    """How a tool call ended. An older pydantic-ai sends a RetryPromptPart, without an outcome, for a call to redo."""
     content = part.content if isinstance(part.content, str) else for_page(part.content)
-    match outcome:
+    match getattr(part, "outcome", "retried"):
         case "success":
-            return ToolCallUpdate(part.tool_call_id, status="completed", raw_output=content)
+            return {"status": "completed", "raw_output": content}
         case "denied":
-            return ToolCallUpdate(part.tool_call_id, status="failed", raw_output=content, reason="denied")
+            return {"status": "failed", "raw_output": content, "reason": "denied"}
         case "interrupted":
-            return ToolCallUpdate(part.tool_call_id, status="cancelled", raw_output=content, reason="cancelled")
+            return {"status": "cancelled", "raw_output": content, "reason": "cancelled"}
         case _:
-            text = content if isinstance(content, str) else "the arguments do not fit the tool"
-            return ToolCallUpdate(part.tool_call_id, status="failed", raw_output=content, reason=text)
+            reason = content if isinstance(content, str) else "the arguments do not fit the tool"
+            return {"status": "failed", "raw_output": content, "reason": reason}

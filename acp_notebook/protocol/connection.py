@@ -26,8 +26,8 @@ class AgentInfo:
 class ClientSide(Protocol):
     """What an agent may send to its client."""
 
-    def update(self, update: Update) -> None:
-        """Take one session update, in order."""
+    def update(self, *updates: Update) -> None:
+        """Take session updates, in order."""
         ...
 
     def request_permission(self, request: RequestPermission) -> Awaitable[Outcome]:

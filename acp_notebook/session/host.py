@@ -58,11 +58,7 @@ class Host(Protocol):
         ...
 
     def hello_received(self) -> None:
-        """A view has rendered on a page: in a wait, the proof that clicks get through. On the session's loop."""
-        ...
-
-    def deliver(self, callback: Callable[..., object]) -> Callable[..., None]:
-        """`callback`, run on the session's loop from whatever thread it is called: for `Widget.on_msg`."""
+        """A view has rendered on a page, which during a wait proves that clicks get through; on the loop."""
         ...
 
     def route(self, comm: Any) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from ..errors import AcpError, ConfigError, PlanError, SessionClosed
 from ..plan import (
@@ -24,7 +24,7 @@ from ..plan import (
     UpdateEntry,
 )
 from ..protocol.connection import Connect
-from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update, UserMessage
+from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
 from .state import (
@@ -33,13 +33,13 @@ from .state import (
     PermissionAnswered,
     PermissionAsked,
     SessionState,
-    reduce,
+    fold,
 )
 from .turn import Turn
 
 log = logging.getLogger(__name__)
 
-#: Called after every change with the new state and the event that led to it, on the session's loop.
+#: Called after every change with the new state and each event that led to it, on the session's loop.
 Subscriber = Callable[[SessionState, Event], None]
 
 
@@ -80,26 +80,32 @@ class Session:
 
         return unsubscribe
 
-    def _fold(self, event: Event) -> None:
-        self._state = reduce(self._state, event, time.time())
+    def _fold(self, *events: Event) -> None:
+        self._state = state = fold(self._state, events, time.time())
         for subscriber in tuple(self._subscribers):
-            try:
-                subscriber(self._state, event)
-            except Exception:
-                log.exception("%s: a subscriber failed on %s", self.name, type(event).__name__)
+            for event in events:
+                try:
+                    subscriber(state, event)
+                except Exception:
+                    log.exception("%s: a subscriber failed on %s", self.name, type(event).__name__)
 
     # -- the client side of the protocol -------------------------------------------------------------
 
-    def update(self, update: Update) -> None:
-        """Take an update from the agent (protocol.connection.ClientSide)."""
-        match update:
-            case UserMessage():
-                self._fold(update)
-                self._turns.append(Turn(self, len(self._state.turns)))
-            case StateUpdate("idle"):
-                self._end_turn(update)
-            case _:
-                self._fold(update)
+    def update(self, *updates: Update) -> None:
+        """Take updates from the agent (protocol.connection.ClientSide)."""
+        ends = [n for n, update in enumerate(updates) if isinstance(update, StateUpdate) and update.state == "idle"]
+        start = 0
+        for end in ends:
+            self._take(updates[start:end])
+            self._end_turn(cast(StateUpdate, updates[end]))
+            start = end + 1
+        self._take(updates[start:])
+
+    def _take(self, updates: Sequence[Update]) -> None:
+        if updates:
+            self._fold(*updates)
+            while len(self._turns) < len(self._state.turns):
+                self._turns.append(Turn(self, len(self._turns) + 1))
 
     def _end_turn(self, update: StateUpdate) -> None:
         for request in self.permissions:

@@ -6,7 +6,7 @@ what it need not paint again. Unknown input is kept and counted, never dropped, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -100,13 +100,13 @@ class TurnState:
 
     @property
     def text(self) -> str:
-        """The answer: all messages of the turn."""
-        return "".join(item.text for item in self.items if isinstance(item, Message))
+        """The answer: all messages of the turn, as paragraphs of their own."""
+        return "\n\n".join(item.text.strip() for item in self.items if isinstance(item, Message))
 
     @property
     def thoughts(self) -> str:
-        """All thoughts of the turn."""
-        return "".join(item.text for item in self.items if isinstance(item, Thought))
+        """All thoughts of the turn, as paragraphs of their own."""
+        return "\n\n".join(item.text.strip() for item in self.items if isinstance(item, Thought))
 
     @property
     def tool_calls(self) -> tuple[ToolCallState, ...]:
@@ -198,21 +198,35 @@ class Closed:
 
 Event = Update | PermissionAsked | PermissionAnswered | Closed
 
+#: Events that change nothing but the items of the latest turn.
+ItemEvent = AgentMessageChunk | AgentThoughtChunk | ToolCallUpdate | ToolCallContentChunk | Notice
+
 
 # -- reduce ----------------------------------------------------------------------------------------------
 
 
 def reduce(state: SessionState, event: Event, at: float = 0.0) -> SessionState:
     """The state after `event`, which arrived at `at` (seconds since the epoch)."""
+    return fold(state, (event,), at)
+
+
+def fold(state: SessionState, events: Sequence[Event], at: float = 0.0) -> SessionState:
+    """The state after `events`, in order. Stretches that only touch the latest turn's items are applied together."""
+    position = 0
+    while position < len(events):
+        start = position
+        while position < len(events) and isinstance(events[position], ItemEvent):
+            position += 1
+        if position > start:
+            state = _with_items(state, events[start:position], at)
+        else:
+            state = _reduce_one(state, events[position], at)
+            position += 1
+    return state
+
+
+def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
     match event:
-        case AgentMessageChunk(text):
-            return _in_turn(state, lambda items: _append_message(items, text, at))
-        case AgentThoughtChunk(text):
-            return _in_turn(state, lambda items: _append_thought(items, text, at))
-        case ToolCallUpdate():
-            return _in_turn(state, lambda items: _patch_tool_call(items, event, at))
-        case ToolCallContentChunk(tool_call_id, text):
-            return _in_turn(state, lambda items: _append_printed(items, tool_call_id, text))
         case PlanUpdate(plan):
             return replace(
                 state,
@@ -235,113 +249,120 @@ def reduce(state: SessionState, event: Event, at: float = 0.0) -> SessionState:
             return _end_turn(state, event, at)
         case StateUpdate(status):
             return replace(state, status=status)
-        case PermissionAsked(request_id, request):
-            asked = PermissionState(request_id, request, asked=at)
-            return replace(_in_turn(state, lambda items: (*items, asked)), status="requires_action")
+        case PermissionAsked():
+            return replace(_with_items(state, (event,), at), status="requires_action")
         case PermissionAnswered():
-            state = _in_turn(state, lambda items: _answer(items, event, at))
+            state = _with_items(state, (event,), at)
             return replace(state, status="running") if not state.pending and state.status != "idle" else state
-        case Notice():
-            return _in_turn(state, lambda items: (*items, event))
         case Closed():
             return replace(state, closed=True, status="idle")
         case UnknownUpdate(kind):
             return replace(state, unknown=_with(state.unknown, kind, state.unknown.get(kind, 0) + 1))
+        case _:
+            return state
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:
     return MappingProxyType({**mapping, key: value})
 
 
-def _in_turn(state: SessionState, change: Any) -> SessionState:
-    """Change the items of the latest turn: late updates belong to the turn they come after, never to the next."""
+def _with_items(state: SessionState, events: Sequence[Event], at: float) -> SessionState:
+    """Apply events to the items of the latest turn: late ones belong to the turn before, never to the next."""
+    items = _Items(state.turns[-1].items if state.turns else state.outside, at)
+    for event in events:
+        items.apply(event)
     if not state.turns:
-        return replace(state, outside=change(state.outside))
-    turn = state.turns[-1]
-    return replace(state, turns=(*state.turns[:-1], replace(turn, items=change(turn.items))))
+        return replace(state, outside=tuple(items.items))
+    return replace(state, turns=(*state.turns[:-1], replace(state.turns[-1], items=tuple(items.items))))
 
 
-def _append_message(items: tuple[Item, ...], text: str, at: float) -> tuple[Item, ...]:
-    items = _end_thought(items, at)
-    if items and isinstance(last := items[-1], Message):
-        return (*items[:-1], Message(last.text + text))
-    return (*items, Message(text))
+class _Items:
+    """The items of a turn while a batch of events is applied to them."""
 
+    def __init__(self, items: tuple[Item, ...], at: float) -> None:
+        self.items = list(items)
+        self._at = at
+        self._calls: dict[str, int] | None = None
 
-def _append_thought(items: tuple[Item, ...], text: str, at: float) -> tuple[Item, ...]:
-    if items and isinstance(last := items[-1], Thought) and last.ended is None:
-        return (*items[:-1], replace(last, text=last.text + text))
-    return (*items, Thought(text, at))
+    def apply(self, event: Event) -> None:
+        match event:
+            case AgentMessageChunk(text):
+                self._end_thought()
+                if self.items and isinstance(last := self.items[-1], Message):
+                    self.items[-1] = Message(last.text + text)
+                else:
+                    self.items.append(Message(text))
+            case AgentThoughtChunk(text):
+                if self.items and isinstance(last := self.items[-1], Thought) and last.ended is None:
+                    self.items[-1] = replace(last, text=last.text + text)
+                else:
+                    self.items.append(Thought(text, self._at))
+            case ToolCallUpdate():
+                self._patch(event)
+            case ToolCallContentChunk(tool_call_id, text):
+                if found := self._find(tool_call_id):
+                    position, call = found
+                    self.items[position] = replace(call, printed=call.printed + text)
+            case PermissionAsked(request_id, request):
+                self._end_thought()
+                self.items.append(PermissionState(request_id, request, asked=self._at))
+            case PermissionAnswered():
+                self._answer(event)
+            case Notice():
+                self.items.append(event)
+            case _:
+                pass
 
+    def _end_thought(self) -> None:
+        if self.items and isinstance(last := self.items[-1], Thought) and last.ended is None:
+            self.items[-1] = replace(last, ended=self._at)
 
-def _end_thought(items: tuple[Item, ...], at: float) -> tuple[Item, ...]:
-    if items and isinstance(last := items[-1], Thought) and last.ended is None:
-        return (*items[:-1], replace(last, ended=at))
-    return items
+    def _find(self, tool_call_id: str) -> tuple[int, ToolCallState] | None:
+        if self._calls is None:
+            self._calls = {c.tool_call_id: n for n, c in enumerate(self.items) if isinstance(c, ToolCallState)}
+        position = self._calls.get(tool_call_id)
+        if position is None:
+            return None
+        call = self.items[position]
+        assert isinstance(call, ToolCallState)
+        return position, call
 
+    def _patch(self, update: ToolCallUpdate) -> None:
+        found = self._find(update.tool_call_id)
+        if found is None:
+            self._end_thought()
+            found = len(self.items), ToolCallState(update.tool_call_id, started=self._at)
+            self.items.append(found[1])
+            assert self._calls is not None
+            self._calls[update.tool_call_id] = found[0]
+        position, old = found
+        status = _patched(update.status, old.status)
+        begins = status == "in_progress" and old.status in ("pending", "paused")
+        self.items[position] = ToolCallState(
+            tool_call_id=old.tool_call_id,
+            name=_patched(update.name, old.name) or "",
+            title=_patched(update.title, old.title),
+            kind=_patched(update.kind, old.kind),
+            status=status,
+            raw_input=old.raw_input if update.raw_input is OMIT else update.raw_input,
+            raw_output=old.raw_output if update.raw_output is OMIT else update.raw_output,
+            printed=old.printed,
+            reason=_patched(update.reason, old.reason),
+            started=self._at if begins else old.started,
+            ended=(self._at if old.ended is None else old.ended) if status in FINAL_STATUSES else None,
+        )
 
-def _find(items: tuple[Item, ...], tool_call_id: str) -> int | None:
-    """From the end: the calls that change are the latest ones."""
-    for position in range(len(items) - 1, -1, -1):
-        item = items[position]
-        if isinstance(item, ToolCallState) and item.tool_call_id == tool_call_id:
-            return position
-    return None
-
-
-def _put(items: tuple[Item, ...], position: int, item: Item) -> tuple[Item, ...]:
-    return (*items[:position], item, *items[position + 1 :])
+    def _answer(self, event: PermissionAnswered) -> None:
+        for position, item in enumerate(self.items):
+            if isinstance(item, PermissionState) and item.request_id == event.request_id:
+                self.items[position] = replace(
+                    item, status=event.status, explanation=event.explanation, answered=self._at
+                )
+                return
 
 
 def _patched(value: T | Omit, old: T) -> T:
     return old if isinstance(value, Omit) else value
-
-
-def _patch_tool_call(items: tuple[Item, ...], update: ToolCallUpdate, at: float) -> tuple[Item, ...]:
-    position = _find(items, update.tool_call_id)
-    if position is None:
-        items = _end_thought(items, at)
-        old = ToolCallState(update.tool_call_id, started=at)
-    else:
-        old = items[position]
-        assert isinstance(old, ToolCallState)
-    status = _patched(update.status, old.status)
-    ended = old.ended
-    if status in FINAL_STATUSES:
-        ended = old.ended if old.ended is not None else at
-    started = at if old.status in ("pending", "paused") and status == "in_progress" else old.started
-    call = ToolCallState(
-        tool_call_id=old.tool_call_id,
-        name=_patched(update.name, old.name) or "",
-        title=_patched(update.title, old.title),
-        kind=_patched(update.kind, old.kind),
-        status=status,
-        raw_input=old.raw_input if update.raw_input is OMIT else update.raw_input,
-        raw_output=old.raw_output if update.raw_output is OMIT else update.raw_output,
-        printed=old.printed,
-        reason=_patched(update.reason, old.reason),
-        started=started,
-        ended=ended,
-    )
-    return (*items, call) if position is None else _put(items, position, call)
-
-
-def _append_printed(items: tuple[Item, ...], tool_call_id: str, text: str) -> tuple[Item, ...]:
-    position = _find(items, tool_call_id)
-    if position is None:
-        return items
-    call = items[position]
-    assert isinstance(call, ToolCallState)
-    return _put(items, position, replace(call, printed=call.printed + text))
-
-
-def _answer(items: tuple[Item, ...], event: PermissionAnswered, at: float) -> tuple[Item, ...]:
-    for position in range(len(items) - 1, -1, -1):
-        item = items[position]
-        if isinstance(item, PermissionState) and item.request_id == event.request_id:
-            answered = replace(item, status=event.status, explanation=event.explanation, answered=at)
-            return _put(items, position, answered)
-    return items
 
 
 def _end_turn(state: SessionState, event: StateUpdate, at: float) -> SessionState:
@@ -349,9 +370,12 @@ def _end_turn(state: SessionState, event: StateUpdate, at: float) -> SessionStat
     turn = state.turn
     if turn is None or turn.stop_reason is not None:
         return state
+    items = turn.items
+    if items and isinstance(last := items[-1], Thought) and last.ended is None:
+        items = (*items[:-1], replace(last, ended=at))
     ended = replace(
         turn,
-        items=_end_thought(turn.items, at),
+        items=items,
         stop_reason=event.stop_reason or "end_turn",
         error=event.error,
         usage=event.usage,

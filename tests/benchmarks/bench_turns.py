@@ -1,0 +1,127 @@
+"""What a session costs on top of the bare agent: `python tests/benchmarks/bench_turns.py`.
+
+Each case runs the same function model through `agent.run(event_stream_handler=…)` and through a session, in turns
+in one process, and compares medians of CPU time. Absolute times mean little on a shared machine; ratios do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+os.environ["PYDANTIC_AI_NO_BANNER"] = "1"
+
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from acp_notebook.notebook import Session
+
+CHUNKS, PARALLEL, SEQUENTIAL, PROMPTS = 2_000, 100, 40, 12
+
+
+def results(messages: list[ModelMessage]) -> int:
+    """How many tools have answered since the last prompt."""
+    count = 0
+    for message in reversed(messages):
+        returned = [part for part in message.parts if isinstance(part, ToolReturnPart)]
+        if message.kind == "request" and not returned:
+            break
+        count += len(returned)
+    return count
+
+
+async def short(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    yield "Paris."
+
+
+async def chunks(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    for number in range(CHUNKS):
+        yield f"word{number} "
+
+
+async def parallel(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    if results(messages):
+        yield "done"
+    else:
+        yield {n: DeltaToolCall("add", f'{{"x": {n}}}', tool_call_id=f"c{n}") for n in range(PARALLEL)}
+
+
+async def sequential(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    done = results(messages)
+    if done < SEQUENTIAL:
+        yield {0: DeltaToolCall("add", f'{{"x": {done}}}', tool_call_id=f"c{done}-{len(messages)}")}
+    else:
+        yield "done"
+
+
+def agent_of(stream: Any) -> Agent[None, str]:
+    agent = Agent(FunctionModel(stream_function=stream))
+
+    @agent.tool_plain
+    async def add(x: int) -> int:
+        return x + 1
+
+    return agent
+
+
+async def bare(agent: Agent[None, str]) -> None:
+    async def handle(ctx: Any, events: Any) -> None:
+        async for _ in events:
+            pass
+
+    await agent.run("go", event_stream_handler=handle, infer_name=False)
+
+
+async def cpu(run: Callable[[], Awaitable[Any]]) -> float:
+    start = time.process_time()
+    await run()
+    return time.process_time() - start
+
+
+async def compare(stream: Any, rounds: int) -> tuple[float, float]:
+    """Median CPU seconds of one prompt, bare and in a session. A new session a round: equal histories."""
+    agent = agent_of(stream)
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        session = Session(agent)
+        times[0].append(await cpu(lambda: bare(agent)))
+        times[1].append(await cpu(lambda session=session: session.ask_async("go")))
+        session.close()
+    return statistics.median(times[0][1:]), statistics.median(times[1][1:])
+
+
+async def growth() -> float:
+    """CPU time of the last of `PROMPTS` prompts of `CHUNKS` chunks in one session, over that of the first."""
+    ratios: list[float] = []
+    for _ in range(5):
+        session = Session(agent_of(chunks))
+        times = [await cpu(lambda session=session: session.ask_async("go")) for _ in range(PROMPTS)]
+        session.close()
+        ratios.append(statistics.median(times[-3:]) / statistics.median(times[:3]))
+    return statistics.median(ratios)
+
+
+async def main() -> None:
+    bare_time, ours = await compare(short, 41)
+    print(
+        f"one short answer        bare {bare_time * 1e3:7.2f} ms  session +{(ours - bare_time) * 1e3:.2f} ms"
+    )
+    for name, stream, rounds in (
+        (f"{CHUNKS:,} text chunks", chunks, 11),
+        (f"{PARALLEL} calls in one response", parallel, 11),
+        (f"{SEQUENTIAL} sequential calls", sequential, 11),
+    ):
+        bare_time, ours = await compare(stream, rounds)
+        print(f"{name:23} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
+    print(
+        f"{PROMPTS} prompts of {CHUNKS:,} chunks in one session: the last ones cost × {await growth():.2f} the first"
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
