@@ -22,7 +22,7 @@ from .wait import block, on_other_thread, reentering, wait_async
 T = TypeVar("T")
 
 
-class _LoopOnThread:
+class HostedLoop:
     """What both hosts do, once they know their loop and the thread that it runs on."""
 
     kind: str
@@ -99,19 +99,8 @@ class _LoopOnThread:
         """A view has rendered on a page; called by views for each hello, on the session's loop."""
         self.presence.hello_received()
 
-    def deliver(self, callback: Callable[..., object]) -> Callable[..., None]:
-        """`callback`, run on the session's loop on whatever thread it is called: for `Widget.on_msg`."""
-
-        def on_loop(*arguments: Any) -> None:
-            if self.here:
-                callback(*arguments)
-            elif not self.loop.is_closed():
-                self.loop.call_soon_threadsafe(callback, *arguments)
-
-        return on_loop
-
     def route(self, comm: Any) -> None:
-        """Let messages of a widget's `comm` get through while a cell blocks; for each comm once."""
+        """Let messages of a view's `comm` arrive while a cell blocks, on any thread; once for each comm."""
         self._routed = True
         route(comm, self._lane_wanted)
 
@@ -126,7 +115,7 @@ class _LoopOnThread:
             raise AcpError("the loop that this session lives on no longer runs: start a new session")
 
 
-class LoopHost(_LoopOnThread):
+class LoopHost(HostedLoop):
     """The loop that runs here: ipykernel's own, JupyterLite's, a plain async program's.
 
     Args:
@@ -147,7 +136,7 @@ class LoopHost(_LoopOnThread):
             self.call(self.questions.close)
 
 
-class ThreadHost(_LoopOnThread):
+class ThreadHost(HostedLoop):
     """A loop of its own on a daemon thread: goes on while a cell computes. `grace` as for `LoopHost`."""
 
     kind = "thread"

@@ -30,7 +30,7 @@ class Lane:
             return "there is no kernel"
         if getattr(running, "shell_channel_thread", None) is None:
             return "this kernel has no subshells"
-        if not _comms_can_be_routed():
+        if not comms_can_be_routed():
             return "ipykernel is older than 7.4, which first asks a comm where its messages should go"
         return None
 
@@ -71,6 +71,14 @@ def route(comm: Any, wanted: Callable[[], bool]) -> None:
     comm._reply_subshell_for = subshell_for
 
 
+def frontend_subshells() -> int:
+    """How many subshells others have made: frontends that send comm messages on subshells make some."""
+    threads = getattr(kernel(), "shell_channel_thread", None)
+    if threads is None:
+        return 0
+    return sum(subshell_id != lane.subshell_id for subshell_id in threads.manager.list_subshell())
+
+
 def stdin_identity(running: Any) -> Any:
     """Which frontend a prompt of the running cell must go to, or None if that cannot be told."""
     # Private: the routing id of the client that sent the cell; public is only the blocking `raw_input`.
@@ -78,7 +86,8 @@ def stdin_identity(running: Any) -> Any:
     return identities["shell"] if identities is not None else None
 
 
-def _comms_can_be_routed() -> bool:
+def comms_can_be_routed() -> bool:
+    """Whether this is ipykernel ≥ 7.4, which also handles comm messages while a cell awaits."""
     try:
         from ipykernel.comm import comm
     except ImportError:
