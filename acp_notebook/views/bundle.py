@@ -1,0 +1,143 @@
+"""The static form of a view: what a saved notebook keeps, and what readers without a kernel see.
+
+The HTML is made of the same parts as the live view, without anything that could be clicked.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+from importlib.resources import files
+
+from ..plan import Plan
+from ..session.state import Message, PermissionState, SessionState, Thought, ToolCallState, TurnState
+from .html import Html, plain, tag
+from .parts import Memo, assemble
+from .plan import MARKS, UNKNOWN_MARK, progress
+from .session import Render, render_plan, render_session, render_turn
+from .turn import ENDINGS
+from .values import masked, signature
+
+
+@cache
+def stylesheet() -> str:
+    """The stylesheet of every view."""
+    return files("acp_notebook").joinpath("static/acp.css").read_text(encoding="utf-8")
+
+
+@cache
+def _small_stylesheet() -> str:
+    """The stylesheet without comments and layout, for outputs that carry it along."""
+    text = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.DOTALL)
+    return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
+
+
+def static_bundle(
+    state: SessionState, view: str = "turn", turn_number: int | None = None, at: float | None = None
+) -> dict[str, str]:
+    """`text/html`, `text/markdown` and `text/plain` of a view as it is now, without controls.
+
+    `view` is `turn`, `session` or `plan`; `turn_number` is 1-based, the latest when None; `at`, seconds since the
+    epoch, is the time that the label says.
+    """
+    render: Render = {"session": render_session, "plan": render_plan()}.get(view) or render_turn(turn_number)
+    stamp = time.strftime("as of %Y-%m-%d %H:%M", time.localtime(at))
+    turn = _turn(state, turn_number) if view != "plan" else None
+    plans = list(state.plans.values()) if view != "plan" else [state.plan]
+    label = tag("p", tag("small", f"{state.agent}, {stamp}"), class_="acp-stamp acp-quiet")
+    style = Html(f"<style>{_small_stylesheet()}</style>")
+    return {
+        "text/html": tag("div", style, assemble(render(state, Memo(), False)), label, class_="acp-static"),
+        "text/markdown": _markdown(state, plans, turn, stamp),
+        "text/plain": _plain(state, plans, turn, stamp),
+    }
+
+
+def _turn(state: SessionState, number: int | None) -> TurnState | None:
+    if number is None:
+        return state.turn
+    return state.turns[number - 1] if 1 <= number <= len(state.turns) else None
+
+
+# -- plain text ------------------------------------------------------------------------------------------
+
+
+def _plain(state: SessionState, plans: list[Plan], turn: TurnState | None, stamp: str) -> str:
+    lines: list[str] = []
+    for plan in plans:
+        lines += [*_plan_lines(plan), ""]
+    if turn:
+        lines.append(f"You: {turn.prompt}")
+        lines += [line for item in turn.items if (line := _item_line(item))]
+        lines += _ending(turn)
+    lines.append(f"({state.agent}, {stamp})")
+    return plain("\n".join(lines))
+
+
+def _plan_lines(plan: Plan) -> list[str]:
+    lines = [plan.title or "Plan"]
+    if plan.entries:
+        lines[0] += f" ({progress(plan)})"
+    for number, entry in enumerate(plan.entries, 1):
+        status = "" if entry.status in MARKS else f" [{entry.status}]"
+        lines.append(f"{MARKS.get(entry.status, UNKNOWN_MARK)} {number}. {entry.content}{status}")
+    return [*lines, *filter(None, [plan.content, plan.uri])]
+
+
+def _item_line(item: object) -> str | None:
+    match item:
+        case Message(text):
+            return text
+        case ToolCallState():
+            return f"[{item.status}] {signature(item.name, item.raw_input)}" + (f" ({item.reason})" if item.reason else "")
+        case PermissionState():
+            return f"[{item.status}] {signature(item.request.tool_call.name, masked(item.request.tool_call.arguments))}: {item.explanation or 'waiting'}"
+        case Thought():
+            return None
+        case _:
+            return getattr(item, "text", None)
+
+
+def _ending(turn: TurnState) -> list[str]:
+    if turn.stop_reason in (None, "end_turn"):
+        return []
+    return [ENDINGS.get(turn.stop_reason, turn.stop_reason), *([turn.error] if turn.error else [])]
+
+
+# -- Markdown --------------------------------------------------------------------------------------------
+
+
+def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, stamp: str) -> str:
+    blocks: list[str] = []
+    for plan in plans:
+        blocks += [f"**{_escaped(_plan_lines(plan)[0])}**"]
+        boxes = (f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}" for entry in plan.entries)
+        blocks += ["\n".join(boxes), _safe(plan.content or ""), _escaped(plan.uri or "")]
+    if turn:
+        blocks.append(f"**You:** {_escaped(turn.prompt)}")
+        for item in turn.items:
+            line = _item_line(item)
+            if line:
+                blocks.append(_safe(line) if isinstance(item, Message) else f"- {_escaped(line)}")
+        blocks += map(_escaped, _ending(turn))
+    blocks.append(f"*{_escaped(state.agent)}, {stamp}*")
+    return plain("\n\n".join(filter(None, blocks)))
+
+
+def _entry(content: str, status: str) -> str:
+    said = "" if status in ("pending", "completed") else f" *({_escaped(status.replace('_', ' ').strip())})*"
+    return _escaped(" ".join(content.split())) + said
+
+
+def _escaped(value: str) -> str:
+    """Text that no Markdown renderer takes for markup; backticks stay, they can do no harm."""
+    return re.sub(r"([\\*_\[\]#|~!])", r"\\\1", value).replace("<", "&lt;").replace("\n", "  \n")
+
+
+_TARGET = re.compile(r"(\]\(|\]:)(?!\s*<?(?:https?://|mailto:))", re.IGNORECASE)
+
+
+def _safe(source: str) -> str:
+    """The agent's Markdown for renderers that we do not know: no raw HTML, links to the web only."""
+    return _TARGET.sub(lambda match: f"]\\{match[1][1:]}", source.replace("<", "&lt;"))

@@ -1,0 +1,193 @@
+"""Permission requests as cards: what would be done, in full, and the answers that the agent offers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from ..protocol.messages import PermissionOption, ToolCall
+from ..session.state import PermissionState
+from .html import Html, join, misleads, tag, text
+from .values import WHOLE, arguments_list, as_json, count, editable_json, masked, shortened, signature, size
+
+#: Option kind → the key that chooses it while the card has the focus, and the look of its button.
+KINDS = {
+    "allow_once": ("a", "acp-primary"),
+    "allow_always": ("A", None),
+    "reject_once": ("r", "acp-danger"),
+    "reject_always": ("R", "acp-danger"),
+}
+EDIT_KEY = "e"
+#: What each answer looks like once it is given: mark and word.
+ANSWERED = {"allowed": ("✓", "Allowed"), "denied": ("✗", "Denied"), "cancelled": ("–", "Withdrawn")}
+
+
+def permission(state: PermissionState, controls: bool) -> Html:
+    """A request: a card while it is pending, a line once it is answered."""
+    return _card(state, controls) if state.status == "pending" else _line(state)
+
+
+def _line(state: PermissionState) -> Html:
+    mark, word = ANSWERED.get(state.status, ("◇", state.status))
+    said = state.explanation[:1].upper() + state.explanation[1:] or word
+    if state.status == "cancelled":
+        said = f"{word}: {state.explanation}" if state.explanation else word
+    return tag(
+        "div",
+        tag("span", mark, class_="acp-mark", aria_hidden="true"),
+        " ",
+        tag("bdi", tag("code", _call(state.request.tool_call))),
+        " ",
+        tag("span", said, dir="auto"),
+        tag("span", f" · {clock(state.answered)}", class_="acp-quiet acp-num") if state.answered else None,
+        class_="acp-permission acp-answered",
+        data_request=state.request_id,
+        data_status=state.status,
+    )
+
+
+def _card(state: PermissionState, controls: bool) -> Html:
+    request, call = state.request, state.request.tool_call
+    written = "".join([request.title, request.description or "", call.name, request.preview or "", *_texts(call.arguments)])
+    warning = "This request contains characters that are invisible or change the direction of text. They are shown as U+…"
+    heading = request.title if request.title not in ("", call.name) else None
+    return tag(
+        "div",
+        tag("h4", "Approve ", tag("bdi", tag("code", call.name)), "?"),
+        tag("p", heading, dir="auto") if heading else None,
+        tag("p", request.description, class_="acp-quiet", dir="auto") if request.description else None,
+        tag("p", "⚠ ", warning, class_="acp-warning", role="note") if misleads(written) else None,
+        arguments_list(call.arguments),
+        _preview(request.preview) if request.preview else None,
+        join(_answers(state)) if controls else tag("p", "Waiting for an answer.", class_="acp-quiet"),
+        class_="acp-permission",
+        data_request=state.request_id,
+        data_status="pending",
+        role="group",
+        aria_label=f"Approval needed: {call.name}",
+        tabindex=0 if controls else None,
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON-like value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[Any, Any]", value).items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in cast("list[Any]", value):
+            yield from _texts(item)
+
+
+def _call(call: ToolCall) -> str:
+    return signature(call.name, call.arguments, 80)
+
+
+def clock(at: float | None) -> str:
+    """Local time of day, `14:03`."""
+    return time.strftime("%H:%M", time.localtime(at)) if at else ""
+
+
+def _preview(preview: str) -> Html:
+    """What will change; lines that begin with + or - are marked as in a diff, and counted."""
+    lines = preview.split("\n")
+    added, removed = (sum(line.startswith(sign) and not line.startswith(sign * 3) for line in lines) for sign in "+-")
+    counts = f"+{added:,} −{removed:,}"
+    if len(preview) > WHOLE:
+        body = tag("pre", shortened(preview), class_="acp-diff", dir="auto")
+        summary = f"Preview, {size(preview)}" + (f" ({counts})" if added or removed else "")
+        return tag("details", tag("summary", summary), body, class_="acp-fold")
+    body = tag("pre", join(map(_diff_line, lines), "\n"), class_="acp-diff", dir="auto", aria_label="Preview")
+    if len(lines) <= 40:
+        return body
+    return tag("details", tag("summary", f"Preview, {count(len(lines), 'line')} ({counts})"), body, class_="acp-fold", open=True)
+
+
+def _diff_line(line: str) -> Html:
+    look = {"+": "add", "-": "del", "@": "at", " ": "at"}.get(line[:1])
+    return tag("span", line, class_=look) if look else text(line)
+
+
+def _answers(state: PermissionState) -> Iterator[Html]:
+    call = state.request.tool_call
+    buttons = list(_options(state.request.options))
+    edit = _button("Edit arguments", EDIT_KEY, data_action="edit-arguments", aria_expanded="false")
+    kinds = {option.kind for option in state.request.options}
+    allows = any(kind.startswith("allow") for kind in kinds)
+    position = next((at for at, option in enumerate(state.request.options) if not option.kind.startswith("allow")), None)
+    if allows and call.arguments:
+        buttons.insert(len(buttons) if position is None else position, edit)
+    reason = _button("Deny with a reason…", None, "acp-bare", data_action="deny-with-reason", aria_expanded="false")
+    yield tag("div", *buttons, reason, _scope(state), class_="acp-answers")
+    yield tag(
+        "form",
+        tag("label", "Reason, which the model reads ", tag("input", name="reason", autocomplete="off", dir="auto")),
+        tag("button", "Deny", class_="acp-btn acp-danger"),
+        tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form"),
+        class_="acp-form",
+        data_action="deny-with-reason",
+        hidden=True,
+    )
+    if allows and call.arguments:
+        yield tag(
+            "form",
+            tag(
+                "label",
+                "Arguments, as JSON",
+                tag("textarea", editable_json(masked(call.arguments)), name="arguments", spellcheck="false", rows=_rows(call)),
+            ),
+            tag("span", "Allows this call once, with these arguments.", class_="acp-quiet"),
+            tag("button", "Allow with these arguments", class_="acp-btn acp-primary"),
+            tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form"),
+            class_="acp-form",
+            data_action="edit-arguments",
+            hidden=True,
+        )
+
+
+def _rows(call: ToolCall) -> int:
+    return min(14, as_json(call.arguments, 2).count("\n") + 2)
+
+
+def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
+    """A button for each option. One id for two options is ambiguous: such an answer cannot be given."""
+    times = Counter(option.option_id for option in options)
+    keys = set[str]()
+    for option in options:
+        key, look = KINDS.get(option.kind, (None, None))
+        twice = times[option.option_id] > 1
+        if twice or key in keys:
+            key = None
+        if key:
+            keys.add(key)
+        unknown = None if option.kind in KINDS else tag("span", f" ({option.kind})", class_="acp-quiet")
+        label = join([option.name, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
+        why = "The agent offers two answers under this one id, so it cannot be chosen." if twice else None
+        yield _button(label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice, title=why)
+
+
+def _button(label: str, key: str | None, look: str | None = None, **attributes: str | bool | None) -> Html:
+    return tag(
+        "button",
+        tag("bdi", label),
+        tag("kbd", key, aria_hidden="true") if key else None,
+        type="button",
+        class_=f"acp-btn {look}" if look else "acp-btn",
+        data_key=key,
+        aria_keyshortcuts=key if key is None or key.islower() else f"Shift+{key}",
+        **attributes,
+    )
+
+
+def _scope(state: PermissionState) -> Html | None:
+    if not any(option.kind.endswith("_always") for option in state.request.options):
+        return None
+    name = tag("bdi", state.request.tool_call.name)
+    return tag(
+        "span", "“Always” covers ", name, " with these arguments, in this session. Revoke with %acp rules.", class_="acp-scope"
+    )

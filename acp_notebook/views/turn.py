@@ -1,0 +1,161 @@
+"""A turn as parts: prompt, thoughts, tool calls, answer, permission requests, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..protocol.messages import FINAL_STATUSES, Notice
+from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
+from .html import Html, tag
+from .markdown import Answer, PlainText
+from .parts import Memo, Part
+from .permission import permission
+from .values import arguments_list, block, count, seconds, shown, signature
+
+#: Tool call status → mark, and what is said beside it (None: the mark says it; screen readers hear the status).
+CALL_MARKS = {
+    "pending": ("○", "waiting"),
+    "in_progress": ("▸", "running"),
+    "paused": ("⏸", "waiting for approval"),
+    "completed": ("✓", None),
+    "failed": ("✗", "failed"),
+    "cancelled": ("–", "cancelled"),
+}
+#: Notice level → mark and word.
+LEVELS = {"info": ("ℹ", "Note"), "warning": ("⚠", "Warning"), "error": ("✗", "Error")}
+#: Why a turn ended, where it has to be said.
+ENDINGS = {
+    "cancelled": "The turn was cancelled.",
+    "max_tokens": "The answer stopped at the model's token limit.",
+    "max_turn_requests": "The turn stopped at its limit of model requests.",
+    "refusal": "The model refused to go on.",
+    "error": "The turn failed.",
+}
+#: Longest prompt shown unfolded, and most text of a result or of what was printed that is sent to the page.
+LONG_PROMPT = 2_000
+OUTPUT = 12_000
+
+
+def turn_parts(turn: TurnState, memo: Memo, *, slot: str, controls: bool) -> list[Part]:
+    """The parts of a turn."""
+    key = f"t{turn.number}"
+    return memo(key, (turn, slot, controls), lambda: list(_turn_parts(turn, memo, key, slot, controls)))
+
+
+def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool) -> Iterator[Part]:
+    yield Part(key, slot, tag("section", class_="acp-turn", aria_label=f"Turn {turn.number}", data_slot=key))
+    yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", (turn.prompt,), lambda: _prompt(turn.prompt)))
+    last = len(turn.items) - 1
+    for position, item in enumerate(turn.items):
+        final = position < last or turn.stop_reason is not None
+        name = f"{key}.i{position}"
+        yield from memo(name, (item, final, controls), lambda: list(_item(item, name, key, memo, final, controls)))
+    if turn.stop_reason is not None:
+        yield from _end(turn, key)
+
+
+def _prompt(prompt: str) -> Html:
+    if len(prompt) > LONG_PROMPT:
+        return tag("div", tag("b", "You"), " ", block(prompt, "prompt"), class_="acp-prompt")
+    return tag("div", tag("b", "You"), " ", tag("bdi", prompt), class_="acp-prompt")
+
+
+def item_parts(item: Item, name: str, slot: str, memo: Memo, controls: bool) -> list[Part]:
+    """The parts of an item that stands outside any turn."""
+    return memo(name, (item, controls), lambda: list(_item(item, name, slot, memo, True, controls)))
+
+
+def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool) -> Iterator[Part]:
+    match item:
+        case Message():
+            yield from _message(item, name, slot, memo, final)
+        case Thought():
+            yield from _thought(item, name, slot, memo)
+        case ToolCallState():
+            yield Part(name, slot, _tool_call(item))
+        case PermissionState():
+            yield Part(name, slot, permission(item, controls))
+        case Notice():
+            yield Part(name, slot, _notice(item))
+
+
+def _message(item: Message, name: str, slot: str, memo: Memo, final: bool) -> Iterator[Part]:
+    yield Part(name, slot, tag("div", class_="acp-message", dir="auto", data_slot=name))
+    answer = memo.keep(f"{name}.answer", Answer)
+    wrapper: str | None = None
+    for position, (html, opened) in enumerate(answer.grow(item.text, final)):
+        if opened and wrapper is None:
+            wrapper = f"{name}.open"
+            yield Part(wrapper, name, tag("div", class_=f"acp-open acp-open-{opened}", dir="auto", data_slot=wrapper))
+        yield Part(f"{name}.{'p' if opened else 'b'}{position}", wrapper if opened and wrapper else name, html)
+
+
+def _thought(item: Thought, name: str, slot: str, memo: Memo) -> Iterator[Part]:
+    inside = f"{name}.text"
+    said = "Thinking…" if item.ended is None else f"Thought for {seconds(max(0.0, item.ended - item.started))}"
+    body = tag("div", class_="acp-log", dir="auto", data_slot=inside, data_stick=True)
+    yield Part(name, slot, tag("details", tag("summary", said), body, class_="acp-thought"))
+    for position, html in enumerate(memo.keep(f"{name}.plain", PlainText).grow(item.text)):
+        yield Part(f"{inside}.{position}", inside, html)
+
+
+def _tool_call(call: ToolCallState) -> Html:
+    mark, words = CALL_MARKS.get(call.status, ("◇", call.status))
+    took = None
+    if call.status in FINAL_STATUSES and call.ended is not None and call.started:
+        took = seconds(max(0.0, call.ended - call.started))
+    title = call.title if call.title and call.title != call.name else None
+    facts = " · ".join(filter(None, [words, call.reason, took]))
+    summary = tag(
+        "summary",
+        tag("span", mark, class_="acp-mark", aria_hidden="true"),
+        " ",
+        tag("bdi", tag("code", signature(call.name or call.tool_call_id, call.raw_input))),
+        tag("bdi", f" {title}") if title else None,
+        tag("span", f" · {facts}", dir="auto") if facts else None,
+        tag("span", f", {call.status}", class_="acp-sr") if words is None else None,
+    )
+    return tag(
+        "details",
+        summary,
+        arguments_list(call.raw_input) if isinstance(call.raw_input, dict) and call.raw_input else None,
+        _labelled("printed", block(call.printed, "printed", OUTPUT)) if call.printed else None,
+        _labelled("result", shown(call.raw_output, "result", OUTPUT)) if call.raw_output is not None else None,
+        class_="acp-tool-call",
+        data_tool_call_id=call.tool_call_id,
+        data_status=call.status,
+    )
+
+
+def _labelled(label: str, body: Html) -> Html:
+    return tag("div", tag("span", label, class_="acp-label acp-quiet"), body, class_=f"acp-{label}")
+
+
+def _notice(notice: Notice) -> Html:
+    mark, word = LEVELS.get(notice.level, ("ℹ", notice.level))
+    said = tag("span", f"{word}: ", class_="acp-sr")
+    return tag("p", tag("span", mark, class_="acp-mark", aria_hidden="true"), said, tag("bdi", notice.text), class_="acp-notice", data_level=notice.level)
+
+
+def _end(turn: TurnState, key: str) -> Iterator[Part]:
+    reason = turn.stop_reason or ""
+    if reason != "end_turn":
+        said = ENDINGS.get(reason, f"The turn ended: {reason}.")
+        mark = "✗" if reason == "error" else "–"
+        error = tag("bdi", f" {turn.error}") if turn.error else None
+        level = "error" if reason == "error" else "info"
+        line = tag("p", tag("span", mark, class_="acp-mark", aria_hidden="true"), " ", said, error, class_="acp-notice acp-ending", data_level=level)
+        yield Part(f"{key}.ending", key, line)
+    yield Part(f"{key}.usage", key, _usage(turn))
+
+
+def _usage(turn: TurnState) -> Html:
+    facts: list[str] = []
+    if turn.usage and turn.usage.total_tokens:
+        facts.append(count(turn.usage.total_tokens, "token"))
+    if turn.ended is not None:
+        waited = f", {seconds(turn.waited)} of it waiting for you" if turn.waited >= 0.1 else ""
+        facts.append(seconds(max(0.0, turn.ended - turn.started)) + waited)
+    if turn.tool_calls:
+        facts.append(count(len(turn.tool_calls), "tool call"))
+    return tag("div", *(tag("span", fact) for fact in facts), class_="acp-usage acp-num")

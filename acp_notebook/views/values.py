@@ -1,0 +1,131 @@
+"""Arguments, results and other values as people read them: secrets masked, long ones folded with exact counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from .html import Html, plain, tag, text
+
+#: What stands for a secret.
+MASK = "••••••"
+_SECRET = re.compile(r"password|passwd|token|secret|api_?-?key|authorization", re.IGNORECASE)
+
+#: Longest text shown unfolded, in characters and lines.
+SHORT = 600
+SHORT_LINES = 12
+#: Longest text that is sent to the page whole.
+WHOLE = 60_000
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """`value` with the texts masked whose name says that they are secrets, at any depth."""
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        return {key: masked(item, str(key) if not _SECRET.search(name) else name) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [masked(item, name) for item in cast("list[Any]", value)]
+    # A number or a flag under such a name is a limit or a switch (`max_tokens`).
+    if value is None or isinstance(value, bool | int | float) or not _SECRET.search(name):
+        return value
+    return MASK
+
+
+def unmasked(edited: Any, original: Any) -> Any:
+    """`edited`, which a person made from `masked(original)`, with the secrets that were left masked put back."""
+    if edited == MASK:
+        return original
+    if isinstance(edited, dict) and isinstance(original, Mapping):
+        old = cast("Mapping[str, Any]", original)
+        return {key: unmasked(item, old.get(key)) for key, item in cast("dict[str, Any]", edited).items()}
+    if isinstance(edited, list) and isinstance(original, list | tuple):
+        new, before = cast("list[Any]", edited), cast("list[Any]", original)
+        return [unmasked(item, before[at] if at < len(before) else None) for at, item in enumerate(new)]
+    return edited
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """JSON for reading; what JSON cannot hold is shown by its `repr`."""
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+
+
+def editable_json(value: Any) -> str:
+    """JSON for a text field: characters that mislead are written as escapes and come back as they were."""
+
+    def escaped(match: re.Match[str]) -> str:
+        return json.dumps(match[0])[1:-1]
+
+    return re.sub(r"[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]", escaped, as_json(value, 2))
+
+
+def signature(name: str, arguments: Any, limit: int = 120) -> str:
+    """`name(a=1, b="x")` in one line of at most about `limit` characters."""
+    arguments = masked(arguments)
+    if isinstance(arguments, dict):
+        pairs = cast("dict[str, Any]", arguments).items()
+        inside = ", ".join(f"{key}={as_json(value)}" for key, value in pairs)
+    else:
+        inside = "" if arguments is None else as_json(arguments)
+    room = max(20, limit - len(name))
+    return f"{name}({inside if len(inside) <= room else inside[: room - 1] + '…'})"
+
+
+def count(number: int, what: str, many: str | None = None) -> str:
+    """`1 line`, `1,204 tokens`."""
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def size(value: str) -> str:
+    """How long a text is, exactly."""
+    lines = value.count("\n") + 1
+    return count(len(value), "character") + (f", {count(lines, 'line')}" if lines > 1 else "")
+
+
+def shortened(value: str, whole: int = WHOLE) -> Html:
+    """A text, its middle left out (and counted) where it is longer than `whole` characters."""
+    if len(value) <= whole:
+        return text(value)
+    head, tail = value[: whole * 3 // 4], value[len(value) - whole // 4 :]
+    left_out = value[len(head) : len(value) - len(tail)]
+    return Html(text(head) + tag("span", f"… {size(left_out)} not shown …", class_="acp-cut") + text(tail))
+
+
+def block(value: str, label: str, whole: int = WHOLE) -> Html:
+    """A text as written, folded when it is long; the fold says how long it is."""
+    body = tag("pre", shortened(value, whole), dir="auto")
+    if len(value) <= SHORT and value.count("\n") < SHORT_LINES:
+        return body
+    first = plain(value.lstrip()[:80].split("\n")[0])
+    return tag(
+        "details",
+        tag("summary", tag("span", label, class_="acp-quiet"), " ", tag("code", first + "…"), " ", tag("span", size(value), class_="acp-quiet")),
+        body,
+        class_="acp-fold",
+    )
+
+
+def shown(value: Any, label: str, whole: int = WHOLE) -> Html:
+    """A value: texts as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return block(value, label, whole)
+    flat = as_json(value)
+    return block(flat if len(flat) <= 100 else as_json(value, 2), label, whole)
+
+
+def arguments_list(arguments: Mapping[str, Any]) -> Html:
+    """All arguments of a call by name, in full; secrets masked."""
+    rows: list[Html] = []
+    for name, value in cast("dict[str, Any]", masked(arguments)).items():
+        short = isinstance(value, str) and len(value) <= 200 and "\n" not in value
+        rows.append(tag("dt", tag("bdi", name)))
+        rows.append(tag("dd", tag("bdi", as_json(value)) if short else shown(value, name)))
+    return tag("dl", *rows, class_="acp-args") if rows else tag("p", "no arguments", class_="acp-quiet")
+
+
+def seconds(value: float) -> str:
+    """`31 ms`, `4.2 s`, `2 min 5 s`."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 60 else f"{value // 60:.0f} min {value % 60:.0f} s"

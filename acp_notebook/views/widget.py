@@ -1,0 +1,175 @@
+"""The live view: one widget model that shows parts, patches them as the session changes, and takes clicks."""
+
+from __future__ import annotations
+
+import logging
+from asyncio import TimerHandle
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, cast
+
+import anywidget
+import traitlets
+
+from ..errors import AcpError
+from ..session.session import Session
+from ..session.state import Closed, Event, SessionState
+from .bundle import static_bundle, stylesheet
+from .commands import Message, carry_out, pending_request
+from .parts import Memo, Part, diff
+from .session import Render, render_plan, render_session, render_turn
+
+log = logging.getLogger(__name__)
+
+#: Shortest time between two patches, in seconds.
+INTERVAL = 0.05
+#: Until a page has said hello it gets the whole state, this seldom and never faster than this many characters a second.
+UNSEEN_INTERVAL = 0.25
+UNSEEN_RATE = 400_000
+
+
+class View(anywidget.AnyWidget):
+    """A live view of a session, made by `session_view`, `turn_view` or `plan_view` on the session's loop.
+
+    `kind` is `session`, `turn` or `plan`; `number` is the turn's.
+    """
+
+    _esm = files("acp_notebook").joinpath("static/acp.js").read_text(encoding="utf-8")
+    _css = stylesheet()
+
+    state = traitlets.Dict().tag(sync=True)
+    """What a page shows before it gets patches: `{"n": number of the last patch, "parts": [[key, slot, html], …]}`."""
+
+    def __init__(self, session: Session, render: Render, kind: str, number: int | None = None) -> None:
+        self._session = session
+        self._loop = session.host.loop
+        self._render = render
+        self._kind, self._number = kind, number
+        self._memo = Memo()
+        self._painted: tuple[int, Sequence[Part]] = (0, render(session.state, self._memo, True))
+        self._greeted = self._dirty = self._closed = False
+        self._timer: TimerHandle | None = None
+        super().__init__()
+        session.host.route(cast(Any, self).comm)
+        self.on_msg(self._arrived)
+        self._unsubscribe = session.subscribe(self._changed)
+
+    def bundle(self) -> dict[str, Any]:
+        """What to display: the live widget, and beside it the static forms for where no widget can be shown."""
+        live: Any = super()._repr_mimebundle_()
+        data = live[0] if isinstance(live, tuple) else live
+        return {**(data or {}), **static_bundle(self._session.state, self._kind, self._number)}
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.bundle()
+
+    # -- to the page ---------------------------------------------------------------------------------
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """The widget's state; `state` is made when asked for, so that a reloaded page is right."""
+        values: dict[str, Any] = super().get_state(key, drop_defaults)
+        if "state" in values:
+            n, parts = self._painted
+            values["state"] = {"n": n, "parts": [list(part) for part in parts]}
+        return values
+
+    def _changed(self, state: SessionState, event: Event) -> None:
+        """The first change is painted at once, the ones that follow together; the last one always."""
+        self._dirty = True
+        if self._timer is None:
+            self._paint()
+        if isinstance(event, Closed):
+            self._paint()
+            self.close()
+
+    def _paint(self) -> None:
+        self._timer = None
+        if not self._dirty or self._closed:
+            return
+        self._dirty = False
+        n, painted = self._painted
+        wanted = self._render(self._session.state, self._memo, True)
+        patch = diff(painted, wanted)
+        wait = INTERVAL
+        if patch.set or patch.drop:
+            self._painted = n + 1, wanted
+            if self._greeted:
+                self.send({"t": "patch", "n": n + 1, "set": patch.set, "drop": patch.drop})
+            else:
+                self.send_state("state")
+                wait = max(UNSEEN_INTERVAL, sum(len(part.html) for part in wanted) / UNSEEN_RATE)
+        self._timer = self._loop.call_later(wait, self._paint)
+
+    def _paint_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._paint()
+
+    # -- from the page -------------------------------------------------------------------------------
+
+    def _arrived(self, widget: Any, content: Message, buffers: Any) -> None:
+        """A message, on whatever thread the kernel handles it: the rest happens on the session's loop."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._take, content)
+
+    def _take(self, message: Message) -> None:
+        if message.get("action") == "hello":
+            self._hello()
+            return
+        answer: dict[str, Any] = {"t": "ack", "id": message.get("id")}
+        try:
+            file = carry_out(self._session, message)
+        except AcpError as error:
+            answer = {**answer, "t": "error", "text": str(error)}
+        except Exception as error:
+            log.exception("%s: %r failed", self._session.name, message.get("action"))
+            answer = {**answer, "t": "error", "text": f"{type(error).__name__}: {error}. See %acp log."}
+            self._withdraw(message)
+        else:
+            if file:
+                self.send({"t": "file", "id": message.get("id"), "name": file.name, "text": file.text})
+        # The change first: when the page hears that the command is done, it shows what came of it.
+        self._paint_now()
+        self.send(answer)
+
+    def _withdraw(self, message: Message) -> None:
+        """An answer that failed half-way must count neither as yes nor keep the call waiting."""
+        try:
+            pending_request(self._session, message).cancel("the answer could not be given")
+        except AcpError:
+            pass
+        except Exception:
+            log.exception("%s: the request could not be withdrawn", self._session.name)
+
+    def _hello(self) -> None:
+        self._greeted = True
+        self._session.host.hello_received()
+        self._paint_now()
+        n, parts = self._painted
+        self.send({"t": "snapshot", "n": n, "parts": [list(part) for part in parts]})
+
+    def close(self) -> None:
+        """Close the widget: pages stop showing it. Safe to call twice, from any thread."""
+        self._closed = True
+        if unsubscribe := getattr(self, "_unsubscribe", None):
+            unsubscribe()
+        super().close()
+
+
+def session_view(session: Session) -> View:
+    """The session's panel."""
+    return _view(session, render_session, "session")
+
+
+def turn_view(session: Session, number: int | None = None) -> View:
+    """One turn, with the plans beside it. `number` is 1-based; None follows the latest."""
+    return _view(session, render_turn(number), "turn", number)
+
+
+def plan_view(session: Session, plan_id: str | None = None) -> View:
+    """One plan alone; None follows the current one."""
+    return _view(session, render_plan(plan_id), "plan")
+
+
+def _view(session: Session, render: Render, kind: str, number: int | None = None) -> View:
+    return session.host.call(lambda: View(session, render, kind, number))
