@@ -15,7 +15,9 @@ from .model import PRIORITIES, STATUSES, Plan, PlanEntry
 def _checked(value: str, known: tuple[str, ...], what: str) -> str:
     """ACP: custom values begin with `_`; other unknown ones are reserved and must not be minted."""
     if value not in known and not value.startswith("_"):
-        raise PlanError(f"{value!r} is not a {what}: use {', '.join(known)} or a name of your own that begins with '_'")
+        raise PlanError(
+            f"{value!r} is not a {what}: use {', '.join(known)} or a name of your own that begins with '_'"
+        )
     return value
 
 
@@ -77,7 +79,9 @@ class UpdateEntry:
             entry,
             content=entry.content if self.content is None else self.content,
             status=entry.status if self.status is None else _checked(self.status, STATUSES, "status"),
-            priority=entry.priority if self.priority is None else _checked(self.priority, PRIORITIES, "priority"),
+            priority=entry.priority
+            if self.priority is None
+            else _checked(self.priority, PRIORITIES, "priority"),
         )
         return replace(plan, entries=(*plan.entries[:at], changed, *plan.entries[at + 1 :]))
 

@@ -1,0 +1,121 @@
+"""Plans as JSON values, in ACP's field names.
+
+Reading takes what is found in files and logs: one plan object, a bare list of entries or strings, the todo
+lists of coding agents, and any of them inside a `session/update`. What a plan has no field for is kept in
+`Plan.raw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ..errors import PlanError
+from .model import Plan, PlanEntry
+
+#: The plan types that are understood, each with the field that it cannot be without.
+_REQUIRED = {"items": "entries", "markdown": "content", "file": "uri"}
+#: Member of the object → field of `Plan`; all hold text.
+_TEXTS = {
+    "planId": "plan_id",
+    "plan_id": "plan_id",
+    "type": "type",
+    "title": "title",
+    "content": "content",
+    "uri": "uri",
+}
+#: Where a plan is found inside of something else: JSON-RPC, `session/update`, `plan_update`, todo tools.
+_WRAPPERS = ("params", "update", "plan", "todos")
+#: What coding agents call the text of an entry.
+_CONTENTS = ("content", "step", "text")
+
+
+def from_value(value: Any) -> Plan:
+    """The plan in a JSON value. Raises `PlanError` when there is none, or when an entry has no text."""
+    found = _unwrapped(value)
+    if isinstance(found, list):
+        return Plan(_entries(found))
+    fields: dict[str, Any] = {}
+    raw = dict(found)
+    if raw.get("sessionUpdate") == "plan":  # the first version's plan is the update itself
+        del raw["sessionUpdate"]
+    for name, field in _TEXTS.items():
+        if isinstance(raw.get(name), str):
+            fields[field] = raw.pop(name)
+    if (meta := _mapping(raw.get("_meta"))) is not None:
+        fields["meta"] = meta
+        del raw["_meta"]
+    type = fields.get("type", "items")
+    if type in _REQUIRED:
+        if isinstance(raw.get("entries"), list):
+            fields["entries"] = _entries(raw.pop("entries"))
+        if _REQUIRED[type] not in fields:
+            raise PlanError(f"a plan of type {type!r} needs {_REQUIRED[type]!r}")
+    return Plan(**fields, raw={name: member for name, member in raw.items() if member is not None} or None)
+
+
+def to_value(plan: Plan) -> dict[str, Any]:
+    """The plan as an object that `from_value` reads back.
+
+    Raises `PlanError` for a plan that its type does not allow.
+    """
+    if plan.type not in _REQUIRED and plan.entries:
+        raise PlanError(f"a plan of type {plan.type!r} cannot be written with entries")
+    value: dict[str, Any] = {"planId": plan.plan_id, "type": plan.type}
+    for name, member in (("title", plan.title), ("content", plan.content), ("uri", plan.uri)):
+        if member is not None:
+            value[name] = member
+    if plan.entries or plan.type == "items":
+        value["entries"] = [_entry_value(entry) for entry in plan.entries]
+    if plan.meta is not None:
+        value["_meta"] = plan.meta
+    if (needed := _REQUIRED.get(plan.type)) and needed not in value:
+        raise PlanError(f"a plan of type {plan.type!r} needs {needed!r}")
+    return value | {name: member for name, member in (plan.raw or {}).items() if name not in value}
+
+
+def _mapping(value: Any) -> Mapping[str, Any] | None:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
+
+
+def _unwrapped(value: Any) -> Mapping[str, Any] | list[Any]:
+    """The object or the list that is the plan."""
+    while (item := _mapping(value)) is not None and not {"entries", "type"} & item.keys():
+        inside = [item[name] for name in _WRAPPERS if isinstance(item.get(name), Mapping | list)]
+        value = inside[0] if inside else None
+    if item is not None:
+        return item
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    raise PlanError("there is no plan here: use a list of entries, or an object with 'entries'")
+
+
+def _entries(values: list[Any]) -> tuple[PlanEntry, ...]:
+    return tuple(_entry(value, number) for number, value in enumerate(values, 1))
+
+
+def _entry(value: Any, number: int) -> PlanEntry:
+    """Absent or null, a priority is `medium` and a status `pending`; other texts stay as they came."""
+    if isinstance(value, str):
+        return PlanEntry(value)
+    item = _mapping(value) or {}
+    content = next((item[name] for name in _CONTENTS if isinstance(item.get(name), str)), None)
+    if content is None:
+        raise PlanError(f"entry {number} has no text: give it a 'content'")
+    known = {"priority": "medium", "status": "pending"}
+    for name in known:
+        if (given := item.get(name)) is not None:
+            if not isinstance(given, str):
+                raise PlanError(f"entry {number} has the {name} {given!r}: use a text")
+            known[name] = given
+    own = item.get("id")
+    return PlanEntry(content, **known, id=None if own is None else str(own), meta=_mapping(item.get("_meta")))
+
+
+def _entry_value(entry: PlanEntry) -> dict[str, Any]:
+    value: dict[str, Any] = {"content": entry.content, "priority": entry.priority, "status": entry.status}
+    if entry.id is not None:
+        value["id"] = entry.id
+    if entry.meta is not None:
+        value["_meta"] = entry.meta
+    return value
