@@ -1,18 +1,18 @@
 """What can go wrong, as one tree. Each message says what was wrong and what to do next.
 
-    AcpError
-    ├── PlanError                  a plan, an entry or a plan file that cannot be used
-    │   └── PlanIndexError         an entry number outside the plan (also an IndexError)
-    ├── ConfigError                an unknown mode, effort or option value
-    ├── PermissionError            an answer that a permission request cannot take
-    │   └── AlreadyAnswered        a second or late answer: nothing was changed
-    ├── TurnError                  something about a prompt turn
-    │   ├── TurnRunning            a prompt while the previous turn is still running
-    │   ├── TurnFailed             the agent or its model failed; the cause is chained
-    │   └── TurnTimeout            `wait(timeout=…)` ran out; the turn goes on (also a TimeoutError)
-    ├── AgentError                 an object that cannot be hosted as an agent, or a model name that is not one
-    ├── ScriptError                a script of a ScriptedModel that cannot be played
-    └── SessionClosed              the session has been closed
+AcpError
+├── PlanError                  a plan, an entry or a plan file that cannot be used
+│   └── PlanIndexError         an entry number outside the plan (also an IndexError)
+├── ConfigError                an unknown mode, effort or option value
+├── PermissionError            an answer that a permission request cannot take
+│   └── AlreadyAnswered        a second or late answer: nothing was changed
+├── TurnError                  something about a prompt turn
+│   ├── TurnRunning            a prompt while the previous turn is still running
+│   ├── TurnFailed             the agent or its model failed; the cause is chained
+│   └── TurnTimeout            `wait(timeout=…)` ran out; the turn goes on (also a TimeoutError)
+├── AgentError                 an object that cannot be hosted as an agent, or a model name that is not one
+├── ScriptError                a script of a ScriptedModel that cannot be played
+└── SessionClosed              the session has been closed
 """
 
 from __future__ import annotations

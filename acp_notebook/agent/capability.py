@@ -55,7 +55,6 @@ _ALLOWS = frozenset({"allow_once", "allow_always"})
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
 
-
 class _Prints:
     """What one tool call prints. Sync tools print on worker threads, a line at a time and perhaps very often."""
 
@@ -95,7 +94,9 @@ class SessionCapability(AbstractCapability[Any]):
 
         return settings
 
-    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
         mode = self.config.mode
         offered = [tool for tool in tool_defs if mode.offers(tool.name, tool.metadata)]
         self.tools = {tool.name: tool for tool in offered}

@@ -34,7 +34,9 @@ class Hosted:
         return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
 
 
-def host(agent: Any, *, model: str | Model | None = None, name: str | None = None, deps: Any = None) -> Hosted:
+def host(
+    agent: Any, *, model: str | Model | None = None, name: str | None = None, deps: Any = None
+) -> Hosted:
     """Take an `Agent`, a factory of one, a model (also a `ScriptedModel`), a model name, or `"demo"`.
 
     The agent object itself is used and never changed; `model` is passed with each run. Raises `AgentError`.
@@ -55,22 +57,25 @@ def host(agent: Any, *, model: str | Model | None = None, name: str | None = Non
             f"{type(agent).__name__} cannot be hosted: use a pydantic-ai Agent, a function that returns one, "
             "a ScriptedModel, a model name such as 'openai:gpt-5', or 'demo'"
         )
+    name = name or agent.name or "agent"
     chosen = agent.model if model is None else model
     if chosen is None:
-        raise AgentError(f"agent {agent.name or name!r} has no model: name one with --model or model=")
+        raise AgentError(f"agent {name!r} has no model: name one with --model or model=")
     if deps is None and agent.deps_type not in (object, type(None)):
         raise AgentError(
-            f"agent {agent.name or name!r} needs deps of type {agent.deps_type.__name__}: "
+            f"agent {name!r} needs deps of type {agent.deps_type.__name__}: "
             "give them with --deps NAME or deps="
         )
-    return Hosted(agent, name or agent.name or "agent", _model(chosen), deps)
+    return Hosted(agent, name, _model(chosen), deps)
 
 
 def _model(model: Model | str) -> Model:
     try:
         return infer_model(model)
     except ImportError as error:
-        raise AgentError(f"model {model!r} needs a package that is not installed: {_first_line(error)}") from error
+        raise AgentError(
+            f"model {model!r} needs a package that is not installed: {_first_line(error)}"
+        ) from error
     except (UserError, ValueError) as error:
         hint = "" if ":" in str(model) else " (names look like 'openai:gpt-5')"
         raise AgentError(f"model {model!r} cannot be used{hint}: {_first_line(error)}") from error

@@ -93,7 +93,11 @@ def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset
         content = owner.plan.content if plan_md is None else plan_md or None
         return change(
             lambda: SetPlan(Plan(new, title=owner.plan.title, content=content)),
-            lambda plan: f"The plan has {len(plan)} entries.\n{numbered(plan)}" if plan.entries else "The plan is cleared.",
+            lambda plan: (
+                f"The plan has {len(plan)} entries.\n{numbered(plan)}"
+                if plan.entries
+                else "The plan is cleared."
+            ),
         )
 
     @tools.tool_plain

@@ -95,7 +95,9 @@ class AgentSession:
 
     def remove_plan(self, plan_id: str) -> None:
         if self._plans.pop(plan_id, None) is None:
-            raise PlanError(f"there is no plan {plan_id!r}: the plans are {', '.join(map(repr, self._plans)) or 'none'}")
+            raise PlanError(
+                f"there is no plan {plan_id!r}: the plans are {', '.join(map(repr, self._plans)) or 'none'}"
+            )
         if self._plan_id == plan_id:
             self._plan_id = next(reversed(self._plans), DEFAULT_PLAN_ID)
         self._outbox.send(PlanRemoved(plan_id, "person"))
@@ -112,11 +114,15 @@ class AgentSession:
 
     def prompt(self, text: str) -> None:
         if self._task is not None:
-            raise TurnRunning("a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel")
+            raise TurnRunning(
+                "a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel"
+            )
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
         self._token = CancellationToken()
-        self._task = self._loop.create_task(self._turn(text, self._token), name=f"acp turn of {self.info.name}")
+        self._task = self._loop.create_task(
+            self._turn(text, self._token), name=f"acp turn of {self.info.name}"
+        )
 
     def cancel(self) -> None:
         if self._token is not None:
@@ -157,7 +163,9 @@ class AgentSession:
                     infer_name=False,  # naming the agent would change it
                 )
             except (RunCancelled, asyncio.CancelledError) as error:
-                cancelled = error if isinstance(error, RunCancelled) else RunCancelled.from_cancellation(error)
+                cancelled = (
+                    error if isinstance(error, RunCancelled) else RunCancelled.from_cancellation(error)
+                )
                 self._keep(cancelled.all_messages() if cancelled else messages)
                 self._outbox.close_calls("cancelled")
                 self._outbox.send(Notice("Cancelled."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,11 @@ class Outbox:
 
     def tool_call(self, call_id: str, **fields: Any) -> None:
         """Patch a tool call; `fields` as in `ToolCallUpdate`."""
+        status = fields.get("status")
+        if status == "in_progress":
+            fields["started"] = time.time()
+        elif status in FINAL_STATUSES:
+            fields["ended"] = time.time()
         patch = self._calls.get(call_id)
         if patch is None:
             self._calls[call_id] = fields
@@ -72,7 +78,7 @@ class Outbox:
             self._push(fields)
         else:
             patch.update(fields)
-        if fields.get("status") in FINAL_STATUSES:
+        if status in FINAL_STATUSES:
             self._open.pop(call_id, None)
         else:
             self._open[call_id] = None
@@ -91,7 +97,10 @@ class Outbox:
         queue, self._queue = self._queue, []
         self._calls.clear()
         self._send(
-            *(item.kind("".join(item.pieces)) if isinstance(item, _Text) else ToolCallUpdate(**item) for item in queue)
+            *(
+                item.kind("".join(item.pieces)) if isinstance(item, _Text) else ToolCallUpdate(**item)
+                for item in queue
+            )
         )
 
     def close_calls(self, reason: str) -> None:
@@ -105,7 +114,9 @@ class Outbox:
             self._timer = self._loop.call_later(FLUSH_AFTER, self.flush)
 
 
-async def forward(events: AsyncIterable[AgentStreamEvent], outbox: Outbox, is_tool: Callable[[str], bool]) -> None:
+async def forward(
+    events: AsyncIterable[AgentStreamEvent], outbox: Outbox, is_tool: Callable[[str], bool]
+) -> None:
     """Turn the events of a run into updates. `is_tool` tells function tools from output tools by name.
 
     Nothing here waits for the page, so a slow reader cannot hold the model back.
@@ -140,7 +151,9 @@ def _start(part: ModelResponsePart, outbox: Outbox, is_tool: Callable[[str], boo
             outbox.tool_call(part.tool_call_id, name=part.tool_name, status="pending")
         case NativeToolCallPart():
             arguments = _arguments(part)
-            outbox.tool_call(part.tool_call_id, name=part.tool_name, status="in_progress", raw_input=arguments)
+            outbox.tool_call(
+                part.tool_call_id, name=part.tool_name, status="in_progress", raw_input=arguments
+            )
         case NativeToolReturnPart():
             outbox.tool_call(part.tool_call_id, status="completed", raw_output=for_page(part.content))
         case _:

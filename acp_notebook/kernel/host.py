@@ -67,6 +67,8 @@ class HostedLoop:
 
         Raises `TurnTimeout`, and `KeyboardInterrupt` after the turn has been cancelled by an interrupt.
         """
+        if waitable.finished.done():
+            return
         if self.here:
             step = reentering(self.loop)
         else:
@@ -79,6 +81,8 @@ class HostedLoop:
 
     async def wait_async(self, waitable: Waitable) -> None:
         """The same for an awaiting caller, on whatever loop it runs. Cancelling the wait cancels the turn."""
+        if waitable.finished.done():
+            return
         if self.here and asyncio.get_running_loop() is not self.loop:
             raise AcpError(
                 "this would wait forever: the session's loop stands still while another loop runs on its "

@@ -95,17 +95,20 @@ class ToolCallUpdate:
 
     `status`: pending, in_progress, paused (waiting for approval), completed, failed, cancelled. `raw_input` and
     `raw_output` are JSON-like values. `reason` says in one line why a call ended otherwise than completed
-    (`denied: …`), and how it was allowed (`allowed by you`).
+    (`denied: …`), and how it was allowed (`allowed by you`). `started` and `ended`, seconds since the epoch, say
+    when it ran; over a wire they travel in `_meta`, and a client takes the time of arrival without them.
     """
 
     tool_call_id: str
-    name: str | None | Omit = OMIT
-    title: str | None | Omit = OMIT
-    kind: str | None | Omit = OMIT
+    name: str | Omit | None = OMIT
+    title: str | Omit | None = OMIT
+    kind: str | Omit | None = OMIT
     status: str | Omit = OMIT
     raw_input: Any = OMIT
     raw_output: Any = OMIT
-    reason: str | None | Omit = OMIT
+    reason: str | Omit | None = OMIT
+    started: float | Omit = OMIT
+    ended: float | Omit = OMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,9 @@ class PermissionRequest:
         """
         option = self._find(("allow_always",) if always else ("allow_once",))
         if option is None:
-            raise PermissionError(f"the agent does not offer to {'always ' * always}allow this: {self._offered()}")
+            raise PermissionError(
+                f"the agent does not offer to {'always ' * always}allow this: {self._offered()}"
+            )
         self._settle(Selected(option.option_id, arguments=arguments, note=note), "allowed", by)
 
     def deny(self, reason: str | None = None, always: bool = False, by: str = "you") -> None:
@@ -102,7 +104,9 @@ class PermissionRequest:
         if not kinds:
             raise PermissionError(f"option {option_id!r} was not offered: {self._offered()}")
         if len(kinds) > 1:
-            raise PermissionError(f"option {option_id!r} is ambiguous: it stands for {' and '.join(sorted(kinds))}")
+            raise PermissionError(
+                f"option {option_id!r} is ambiguous: it stands for {' and '.join(sorted(kinds))}"
+            )
         status = "allowed" if kinds.pop().startswith("allow") else "denied"
         self._settle(Selected(option_id, **extra), status, "you")
 
@@ -127,7 +131,9 @@ class PermissionRequest:
 
     def _settle_here(self, outcome: Outcome, status: str, by: str) -> None:
         if self._answer.done():
-            raise AlreadyAnswered(f"this request for {self.tool_call.name!r} already has its answer: nothing was changed")
+            raise AlreadyAnswered(
+                f"this request for {self.tool_call.name!r} already has its answer: nothing was changed"
+            )
         self._answer.set_result(outcome)
         explanation = by if status == "cancelled" else f"{status} by {by}"
         self.withdraw()

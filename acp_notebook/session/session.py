@@ -49,7 +49,9 @@ class Session:
     Methods may be called from any thread, cell or function; the state changes on the session's own loop.
     """
 
-    def __init__(self, connect: Connect, host: Host, *, name: str, on_unattended: Unattended = "deny") -> None:
+    def __init__(
+        self, connect: Connect, host: Host, *, name: str, on_unattended: Unattended = "deny"
+    ) -> None:
         self.host = host
         self.name = name
         self.on_unattended = checked_unattended(on_unattended)
@@ -92,8 +94,14 @@ class Session:
     # -- the client side of the protocol -------------------------------------------------------------
 
     def update(self, *updates: Update) -> None:
-        """Take updates from the agent (protocol.connection.ClientSide)."""
-        ends = [n for n, update in enumerate(updates) if isinstance(update, StateUpdate) and update.state == "idle"]
+        """Take updates from the agent (protocol.connection.ClientSide). A closed session takes none."""
+        if self._state.closed:
+            return
+        ends = [
+            n
+            for n, update in enumerate(updates)
+            if isinstance(update, StateUpdate) and update.state == "idle"
+        ]
         start = 0
         for end in ends:
             self._take(updates[start:end])
@@ -133,7 +141,9 @@ class Session:
         if self._approve_turn:
             permission.allow(by="--approve")
         elif self.host.attended():
-            permission.withdraw = self.host.ask(self._permission_state(permission), self._answerer(permission))
+            permission.withdraw = self.host.ask(
+                self._permission_state(permission), self._answerer(permission)
+            )
         elif callable(self.on_unattended):
             try:
                 allowed = self.on_unattended(permission) is True
@@ -164,7 +174,9 @@ class Session:
 
         return answer
 
-    def answered(self, permission: PermissionRequest, outcome: Outcome, status: str, explanation: str) -> None:
+    def answered(
+        self, permission: PermissionRequest, outcome: Outcome, status: str, explanation: str
+    ) -> None:
         """A request has its answer; called by the request itself on the session's loop."""
         del self._requests[permission.id]
         log.info("%s: %s %s", self.name, permission.tool_call.name, explanation)
@@ -364,12 +376,16 @@ class Session:
     def _close(self) -> None:
         self._cancel()
         self._agent.close()
+        if self._turns and self._turns[-1].running:  # nobody will hear the agent say so
+            self._end_turn(StateUpdate("idle", "cancelled"))
         self._fold(Closed())
         self._subscribers.clear()
 
     def _command(self, function: Callable[[], Any]) -> Any:
         if self._state.closed:
-            raise SessionClosed(f"session {self.name!r} is closed: start another with %acp start or Session(agent)")
+            raise SessionClosed(
+                f"session {self.name!r} is closed: start another with %acp start or Session(agent)"
+            )
         return self.host.call(function)
 
     def show_turn(self, turn: Turn) -> None:
@@ -392,7 +408,9 @@ def as_plan(value: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]]) -
     try:
         return Plan(tuple(_as_entry(item) for item in value))
     except TypeError as error:
-        raise PlanError(f"{type(value).__name__} is not a plan: use a Plan, Markdown text or a list of entries") from error
+        raise PlanError(
+            f"{type(value).__name__} is not a plan: use a Plan, Markdown text or a list of entries"
+        ) from error
 
 
 def _as_entry(item: PlanEntry | str | Mapping[str, Any]) -> PlanEntry:
@@ -403,4 +421,6 @@ def _as_entry(item: PlanEntry | str | Mapping[str, Any]) -> PlanEntry:
     content = item.get("content")
     if not isinstance(content, str):
         raise PlanError(f"{item!r} is not a plan entry: it needs a 'content' text")
-    return PlanEntry(content, item.get("priority") or "medium", item.get("status") or "pending", item.get("id"))
+    return PlanEntry(
+        content, item.get("priority") or "medium", item.get("status") or "pending", item.get("id")
+    )

@@ -319,7 +319,9 @@ class _Items:
 
     def _find(self, tool_call_id: str) -> tuple[int, ToolCallState] | None:
         if self._calls is None:
-            self._calls = {c.tool_call_id: n for n, c in enumerate(self.items) if isinstance(c, ToolCallState)}
+            self._calls = {
+                c.tool_call_id: n for n, c in enumerate(self.items) if isinstance(c, ToolCallState)
+            }
         position = self._calls.get(tool_call_id)
         if position is None:
             return None
@@ -338,6 +340,7 @@ class _Items:
         position, old = found
         status = _patched(update.status, old.status)
         begins = status == "in_progress" and old.status in ("pending", "paused")
+        ended = _patched(update.ended, self._at) if old.ended is None else old.ended
         self.items[position] = ToolCallState(
             tool_call_id=old.tool_call_id,
             name=_patched(update.name, old.name) or "",
@@ -348,8 +351,8 @@ class _Items:
             raw_output=old.raw_output if update.raw_output is OMIT else update.raw_output,
             printed=old.printed,
             reason=_patched(update.reason, old.reason),
-            started=self._at if begins else old.started,
-            ended=(self._at if old.ended is None else old.ended) if status in FINAL_STATUSES else None,
+            started=_patched(update.started, self._at if begins else old.started),
+            ended=ended if status in FINAL_STATUSES else None,
         )
 
     def _answer(self, event: PermissionAnswered) -> None:

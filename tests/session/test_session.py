@@ -1,0 +1,225 @@
+"""A session from Python: from a script, other threads, async programs; its plan, subscribers and end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+
+import acp_notebook
+from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session, current
+from acp_notebook.errors import AcpError, PlanError, PlanIndexError, TurnTimeout
+from harness.sessions import pending, until
+
+Hosted = Callable[..., Session]
+
+
+def asking() -> Agent[None, str]:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        result = yield Call("gate")
+        yield Say(result.text)
+
+    agent = Agent(model)
+
+    @agent.tool_plain(requires_approval=True)
+    def gate() -> str:
+        return "open"
+
+    return agent
+
+
+# -- waiting ---------------------------------------------------------------------------------------------
+
+
+def test_a_turn_can_be_waited_for_from_threads_and_other_loops(hosted: Hosted) -> None:
+    session = hosted(asking())
+    turn = session.prompt("go")
+    with pytest.raises(TurnTimeout, match="still runs after 0.01 s"):
+        turn.wait(0.01)
+
+    async def elsewhere() -> str:
+        return (await turn).text
+
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(lambda: turn.wait(20).text), pool.submit(lambda: asyncio.run(elsewhere()))]
+        until(session, pending(1))
+        assert pool.submit(session.permissions[0].allow).result(10) is None
+        assert [future.result(20) for future in waiting] == ["open", "open"]
+    assert turn.wait(0) is turn
+    assert turn.stop_reason == "end_turn"
+
+
+def test_an_async_program_hosts_a_session_on_its_own_loop() -> None:
+    async def program() -> tuple[str, str]:
+        session = Session(asking(), on_unattended="allow")
+        loop = session.host.loop
+        assert loop is asyncio.get_running_loop()
+        first = await session.prompt("go")
+        second = await asyncio.to_thread(session.ask, "go")  # from a thread of the program
+        session.close()
+        return first.text, second.text
+
+    assert asyncio.run(program()) == ("open", "open")
+
+
+def test_commands_from_many_threads_are_applied_one_after_another(hosted: Hosted) -> None:
+    session = hosted("demo")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: session.add_entry(f"step {n}"), range(40)))
+    assert sorted(entry.content for entry in session.plan) == sorted(f"step {n}" for n in range(40))
+    assert session.state.revisions[session.plan.plan_id] == 40
+
+
+# -- the plan --------------------------------------------------------------------------------------------
+
+
+def test_the_plan_is_edited_through_the_agent_side(hosted: Hosted) -> None:
+    session = hosted("demo")
+    authors: list[str] = []
+    session.subscribe(lambda state, event: authors.append(getattr(event, "author", "-")))
+    assert len(session.plan) == 0
+    session.set_plan(["one", {"content": "two", "priority": "high"}, PlanEntry("three")], title="Numbers")
+    session.add_entry("first", at=1)
+    session.update_entry(2, status="in_progress", content="uno")
+    session.mark_done(1, 3)
+    session.move_entry(4, 1)
+    plan = session.remove_entry(2)
+    assert plan is session.plan
+    assert [(entry.content, entry.status, entry.priority) for entry in plan] == [
+        ("three", "pending", "medium"),
+        ("uno", "in_progress", "medium"),
+        ("two", "completed", "high"),
+    ]
+    assert (plan.title, plan.progress, plan.current) == ("Numbers", (1, 3), 2)
+    assert session.clear_plan().title == "Numbers"
+    assert set(authors) == {"person"}
+    assert len(authors) == 7, "one update for each edit"
+
+
+def test_edits_that_cannot_be_applied_change_nothing(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["one", "two"])
+    before = session.state
+    for edit, says in [
+        (lambda: session.mark_done(1, 3), r"there is no entry 3 in this plan: use 1 to 2"),
+        (lambda: session.remove_entry(0), r"there is no entry 0"),
+        (lambda: session.add_entry("  "), r"needs some text"),
+        (lambda: session.add_entry("x", at=4), r"cannot be inserted at 4: use 1 to 3"),
+        (
+            lambda: session.update_entry(1, status="finished"),
+            r"'finished' is not a status: use pending, in_progress",
+        ),
+        (lambda: session.remove_plan("nope"), r"there is no plan 'nope': this session's plans are 'plan-1'"),
+        (lambda: session.set_plan(3), r"int is not a plan"),
+        (lambda: session.set_plan([{"text": "x"}]), r"is not a plan entry: it needs a 'content' text"),
+    ]:
+        with pytest.raises(PlanError, match=says):
+            edit()
+    assert session.state is before
+    with pytest.raises(IndexError):
+        session.mark_done(7)
+    assert issubclass(PlanIndexError, AcpError)
+
+
+def test_several_plans_by_id(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["a"], plan_id="one")
+    session.set_plan(Plan((PlanEntry("b"),), plan_id="two"))
+    assert list(session.plans) == ["one", "two"]
+    assert session.plan.plan_id == "two"
+    session.mark_done(1, plan_id="one")
+    assert session.plans["one"].progress == (1, 1)
+    session.remove_plan("one")
+    assert list(session.plans) == ["two"]
+    assert session.plan.plan_id == "two"
+
+
+def test_the_model_reads_the_plan_that_a_person_made_and_edits_during_a_turn(hosted: Hosted) -> None:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        first = yield Call("acp_get_plan")
+        yield Call("gate")
+        second = yield Call("acp_get_plan")
+        yield Say(f"{first.text.splitlines()[0]} then {second.text.splitlines()[0]}")
+
+    agent = Agent(model)
+
+    @agent.tool_plain(requires_approval=True)
+    def gate() -> str:
+        return "open"
+
+    session = hosted(agent)
+    session.set_plan("- [ ] mine")
+    turn = session.prompt("go")
+    until(session, pending(1))
+    session.update_entry(1, content="changed meanwhile")
+    session.permissions[0].allow()
+    assert turn.wait(20).text == "1. [pending] (medium) mine then 1. [pending] (medium) changed meanwhile"
+
+
+# -- subscribers and the end -----------------------------------------------------------------------------
+
+
+def test_subscribers_see_every_change_on_the_sessions_loop_and_can_fail_alone(hosted: Hosted) -> None:
+    session = hosted(asking(), on_unattended="allow")
+    threads: set[int] = set()
+    kinds: list[str] = []
+
+    def broken(state: Any, event: Any) -> None:
+        raise RuntimeError("a subscriber's own fault")
+
+    def watch(state: Any, event: Any) -> None:
+        threads.add(threading.get_ident())
+        kinds.append(type(event).__name__)
+
+    session.subscribe(broken)
+    unsubscribe = session.subscribe(watch)
+    session.ask("go")
+    unsubscribe()
+    unsubscribe()
+    session.ask("go")
+    assert len(threads) == 1
+    assert threads != {threading.get_ident()}
+    assert [kind for kind in kinds if kind != "ToolCallUpdate"] == [
+        "UserMessage",
+        "StateUpdate",
+        "PermissionAsked",
+        "PermissionAnswered",
+        "AgentMessageChunk",
+        "StateUpdate",
+    ]
+
+
+def test_the_newest_session_is_current_and_one_of_a_name_replaces_the_other(hosted: Hosted) -> None:
+    assert current() is None
+    first = hosted("demo")
+    second = hosted("demo", name="second")
+    assert current() is second
+    again = hosted("demo")
+    assert first.state.closed
+    assert current() is again
+    again.close()
+    assert current() is second
+    second.close()
+    assert current() is None
+
+
+def test_a_session_that_cannot_start_leaves_the_one_there_is(hosted: Hosted) -> None:
+    session = hosted("demo")
+    with pytest.raises(AcpError, match="mode 'zen' is not offered"):
+        Session("demo", mode="zen", host="thread")
+    with pytest.raises(AcpError, match="there is no host 'cloud'"):
+        Session("demo", host="cloud")  # pyright: ignore
+    assert current() is session
+    assert not session.state.closed
+    assert acp_notebook.current() is session
