@@ -272,11 +272,14 @@ class NotebookPage:
         self._wait_ready()
 
     def kill_kernel(self) -> None:
-        """The kernel's process dies, as when it runs out of memory; the server then restarts it."""
+        """The kernel's process dies, as when it runs out of memory; the server restarts it, the page says so
+        in a dialog, and the dialog is answered."""
         kernel_id = self.tab.evaluate(f"() => {_CONTEXT}.session.kernel.id")
         for process in psutil.process_iter(["cmdline"]):
             if any(f"kernel-{kernel_id}.json" in part for part in process.info["cmdline"] or ()):
                 process.kill()
+        self.tab.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
+        self._wait_ready()
 
     # ── page ─────────────────────────────────────────────────────────────────────────────────────────
 
