@@ -227,7 +227,7 @@ class NotebookPage:
     def start(self, index: int) -> None:
         """Runs a cell by the keyboard and returns at once."""
         self.cell(index).locator(".jp-InputArea-editor").click()
-        self._remember_prompts()
+        self._blank_prompts()
         self.tab.keyboard.press("Control+Enter")
 
     def wait_done(self, index: int, timeout: float = 60) -> None:
@@ -241,7 +241,7 @@ class NotebookPage:
 
     def start_all(self) -> None:
         """*Run All Cells*; returns at once."""
-        self._remember_prompts()
+        self._blank_prompts()
         self._command("notebook:run-all-cells", wait=False)
 
     def wait_all_done(self, timeout: float = 120) -> None:
@@ -315,11 +315,10 @@ class NotebookPage:
             f"() => window.jupyterapp && {_CONTEXT}?.session?.kernel?.status === 'idle'", timeout=60_000
         )
 
-    def _remember_prompts(self) -> None:
-        """So that `wait_done` can tell a new number from the one that stood there before."""
+    def _blank_prompts(self) -> None:
+        """So that `wait_done` sees a new number, also where a restarted kernel counts from 1 again."""
         self.tab.evaluate(
-            """() => { for (const prompt of document.querySelectorAll('.jp-Cell .jp-InputPrompt'))
-                         prompt.closest('.jp-Cell').promptBefore = prompt.innerText }"""
+            "() => document.querySelectorAll('.jp-Cell .jp-InputPrompt').forEach(it => it.textContent = '[ ]:')"
         )
 
     def _error(self, text: str) -> None:
@@ -331,7 +330,6 @@ class NotebookPage:
             self.outside.append(url)
 
 
-# Whether a cell has another number than the one that `_remember_prompts` saw.
-_DONE = r"""cell => { const now = cell.querySelector('.jp-InputPrompt').innerText;
-                      return /\[\d+\]/.test(now) && now !== cell.promptBefore }"""
+# Whether a cell is done, after `_blank_prompts`.
+_DONE = r"cell => /\[\d+\]/.test(cell.querySelector('.jp-InputPrompt').textContent)"
 _CONTEXT = "window.jupyterapp.shell.currentWidget?.sessionContext"
