@@ -1,11 +1,10 @@
-"""What `%load_ext acp_notebook` and `%unload_ext acp_notebook` do. Everything that is hooked in comes out again."""
+"""What `%load_ext acp_notebook` and `%unload_ext acp_notebook` do. All that is hooked in comes out again."""
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import FrameType
 from typing import Any
 
 #: What takes each shell back to how it was.
@@ -52,12 +51,10 @@ def unload_ipython_extension(shell: Any) -> None:
 def _reloading() -> bool:
     from IPython.core.extensions import ExtensionManager
 
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        if frame.f_code is ExtensionManager.reload_extension.__code__:
-            return True
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not ExtensionManager.reload_extension.__code__:
         frame = frame.f_back
-    return False
+    return frame is not None
 
 
 def _appended(undo: ExitStack, items: list[Any], item: Any) -> None:
@@ -66,7 +63,7 @@ def _appended(undo: ExitStack, items: list[Any], item: Any) -> None:
 
 
 def _registered(undo: ExitStack, shell: Any, magics: Any) -> None:
-    """Register magics; IPython itself has no way to take them out again, or to bring back what they replaced."""
+    """Register magics. IPython has no way to take them out again, or to bring back what they replaced."""
     manager = shell.magics_manager
     for kind, names in magics.magics.items():
         table = manager.magics[kind]

@@ -1,0 +1,64 @@
+"""Text files that people name: read strictly, written whole or not at all."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+from uuid import uuid4
+
+from ..errors import AcpError
+
+_OTHER_ENCODINGS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark, whatever the platform's own encoding is.
+
+    Raises `AcpError` naming the file, and the offset of the first byte that is not UTF-8.
+    """
+    name = str(path)
+    if path.is_dir():
+        raise AcpError(f"{name!r} is a folder: name a file in it")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise AcpError(f"{name!r} cannot be read: {error.strerror or error}") from error
+    for mark, encoding in _OTHER_ENCODINGS.items():
+        if data.startswith(mark):
+            raise AcpError(f"{name!r} is {encoding}: save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = data[error.start]
+        raise AcpError(f"{name!r} is not UTF-8 text: byte 0x{byte:02x} at offset {error.start}") from error
+    if "\0" in text:
+        raise AcpError(f"{name!r} is not text: NUL byte at offset {data.index(0)}")
+    return text
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> None:
+    """Write a UTF-8 file atomically: readers see the old file or the new one, never a part.
+
+    Raises `AcpError` when the file exists and `force` is not set, or when it cannot be written; nothing has
+    changed then.
+    """
+    name = str(path)
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    if target.is_dir():
+        raise AcpError(f"{name!r} is a folder: name a file in it")
+    if target.exists() and not force:
+        raise AcpError(f"{name!r} exists: name another file, or overwrite it with --force")
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise AcpError(f"{name!r} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,119 @@
+"""What Tab suggests for the values of subcommands: things that exist now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..notebook import current, sessions
+from ..plan import PRIORITIES, STATUSES
+from .command import Completer, Place
+
+
+def modes(place: Place) -> Iterable[str]:
+    """Modes of the current session."""
+    session = current()
+    return session.modes if session else ()
+
+
+def efforts(place: Place) -> Iterable[str]:
+    """Thinking efforts of the current session."""
+    session = current()
+    return session.efforts if session else ()
+
+
+def config(place: Place) -> Iterable[str]:
+    """The ids of the session's options, then the values of the one that is named."""
+    session = current()
+    if session is None:
+        return ()
+    if not place.words:
+        return [option.id for option in session.config_options]
+    chosen = next((option for option in session.config_options if option.id == place.words[0]), None)
+    if chosen is None or len(place.words) > 1:
+        return ()
+    return ("on", "off") if chosen.type == "boolean" else [value.value for value in chosen.values]
+
+
+def entries(place: Place) -> Iterable[str]:
+    """Entry numbers of the current plan."""
+    session = current()
+    return map(str, range(1, len(session.plan) + 1)) if session else ()
+
+
+def requests(place: Place) -> Iterable[str]:
+    """Numbers of the requests that wait."""
+    session = current()
+    return map(str, range(1, len(session.permissions) + 1)) if session and not place.words else ()
+
+
+def plans(place: Place) -> Iterable[str]:
+    """Ids of the session's plans."""
+    session = current()
+    return tuple(session.plans) if session else ()
+
+
+def session_names(place: Place) -> Iterable[str]:
+    """Names of the live sessions."""
+    return [session.name for session in sessions()]
+
+
+def words(*known: str) -> Completer:
+    """Always the same words."""
+    return lambda place: known
+
+
+statuses = words(*STATUSES)
+priorities = words(*PRIORITIES)
+
+
+def variables(place: Place) -> Iterable[str]:
+    """The user's variables."""
+    return [name for name in place.variables if not name.startswith("_")]
+
+
+def agents(place: Place) -> Iterable[str]:
+    """Variables, first those that hold agents and models, and `demo`."""
+    if place.words:
+        return ()
+    names = [name for name in variables(place) if not isinstance(place.variables[name], ModuleType)]
+    return [*sorted(names, key=lambda name: not _is_agent(place.variables[name])), "demo"]
+
+
+def _is_agent(value: Any) -> bool:
+    """Told by the class's name: importing pydantic-ai to complete a word would take a second."""
+    return any(base.__name__ in ("AbstractAgent", "Model") for base in type(value).__mro__)
+
+
+def files(suffixes: Sequence[str] = ()) -> Completer:
+    """Files and folders in the folder that is being typed, the files only with one of `suffixes`."""
+
+    def complete(place: Place) -> Iterable[str]:
+        typed, _, name = place.fragment.rpartition("/")
+        folder = Path(typed + "/" if typed or place.fragment.startswith("/") else ".").expanduser()
+        try:
+            found = sorted(folder.iterdir())
+        except OSError:
+            return
+        for path in found:
+            if path.name.startswith(".") and not name.startswith("."):
+                continue
+            prefix = f"{typed}/" if typed or place.fragment.startswith("/") else ""
+            if path.is_dir():
+                yield f"{prefix}{path.name}/"
+            elif not suffixes or path.suffix in suffixes:
+                yield f"{prefix}{path.name}"
+
+    return complete
+
+
+def either(*completers: Completer) -> Completer:
+    """What any of these suggest."""
+    return lambda place: [word for complete in completers for word in complete(place)]
+
+
+def first(complete: Completer) -> Completer:
+    """Only for the first word."""
+    return lambda place: () if place.words else complete(place)

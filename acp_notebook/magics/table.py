@@ -1,0 +1,164 @@
+"""The subcommands, a row each. Dispatch, help, `%acp?` and completion all read this table, and only it."""
+
+from __future__ import annotations
+
+from ..plan.formats import FORMATS
+from . import (
+    ask,
+    config,
+    doctor,
+    help,
+    log,
+    permissions,
+    plan,
+    plan_edit,
+    plan_file,
+    sessions,
+    start,
+    status,
+    suggest,
+)
+from .command import Command, Option
+
+_PLAN = Option("plan", "the id of the plan; the current one by default", "ID", suggest.plans)
+_PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
+_FORMAT = Option(
+    "format",
+    f"{' or '.join(FORMATS)}; told by the suffix or the text by default",
+    "F",
+    suggest.words(*FORMATS),
+)
+
+_ROWS = (
+    Command("", status.show),
+    Command(
+        "start",
+        start.start,
+        "[AGENT]",
+        (
+            Option("mode", "the mode to begin in", "M", suggest.modes),
+            Option("effort", "the thinking effort to begin with", "E", suggest.efforts),
+            Option(
+                "model",
+                "a model name, or a variable that holds a model, in place of the agent's",
+                "NAME",
+                suggest.variables,
+            ),
+            Option("name", "what the session is called", "N"),
+            Option(
+                "host",
+                "where it runs: on the kernel's loop, or on a thread of its own",
+                "kernel|thread",
+                suggest.words("kernel", "thread"),
+            ),
+            Option("deps", "a variable: what the agent's tools get as ctx.deps", "NAME", suggest.variables),
+        ),
+        suggest.agents,
+    ),
+    Command(
+        "ask",
+        ask.ask,
+        "TEXT",
+        (
+            Option("bg", "return at once; the turn goes on while the kernel is idle"),
+            Option("out", "a variable that will hold the Turn", "NAME"),
+            Option("mode", "the mode for this turn", "M", suggest.modes),
+            Option("effort", "the thinking effort for this turn", "E", suggest.efforts),
+            Option("approve", "let all calls of this turn run that would wait for approval"),
+            Option(
+                "attach",
+                "variables or files for the agent to read: a,b or several that end with --",
+                "NAME…",
+                suggest.either(suggest.variables, suggest.files()),
+            ),
+        ),
+        run_async=ask.ask_async,
+        cell="the prompt",
+    ),
+    Command("cancel", ask.cancel),
+    Command("plan", plan.show, options=(_PLAN,)),
+    Command("plan list", plan.list_plans),
+    Command(
+        "plan set",
+        plan_file.set_plan,
+        "FILE|VAR",
+        (Option("title", "the plan's title", "TEXT"), _PLAN, _FORMAT),
+        suggest.either(suggest.variables, suggest.files((".md", ".markdown", ".json", ".txt"))),
+        cell="a Markdown task list",
+    ),
+    Command(
+        "plan add",
+        plan_edit.add,
+        "TEXT",
+        (_PRIORITY, Option("at", "the number that the entry will have", "N", suggest.entries), _PLAN),
+        options_last=True,
+    ),
+    Command(
+        "plan update",
+        plan_edit.update,
+        "N",
+        (
+            Option("content", "the new text", "TEXT"),
+            Option("status", "pending, in_progress, completed or cancelled", "S", suggest.statuses),
+            _PRIORITY,
+            _PLAN,
+        ),
+        suggest.first(suggest.entries),
+    ),
+    Command("plan done", plan_edit.done, "N [N…]", (_PLAN,), suggest.entries),
+    Command("plan start", plan_edit.start, "N [N…]", (_PLAN,), suggest.entries),
+    Command("plan cancel", plan_edit.cancel, "N [N…]", (_PLAN,), suggest.entries),
+    Command("plan move", plan_edit.move, "N TO", (_PLAN,), suggest.entries),
+    Command("plan remove", plan_edit.remove, "N", (_PLAN,), suggest.first(suggest.entries)),
+    Command("plan clear", plan_edit.clear, options=(_PLAN,)),
+    Command(
+        "plan export",
+        plan_file.export,
+        "[PATH]",
+        (
+            _FORMAT,
+            _PLAN,
+            Option("all", "all plans of the session"),
+            Option("force", "overwrite a file that exists"),
+        ),
+        suggest.files(),
+    ),
+    Command("mode", config.mode, "[ID]", (), suggest.first(suggest.modes)),
+    Command("effort", config.effort, "[LEVEL]", (), suggest.first(suggest.efforts)),
+    Command("config", config.config, "[ID [VALUE]]", (), suggest.config),
+    Command("approvals", permissions.approvals),
+    Command(
+        "approve",
+        permissions.approve,
+        "[N]",
+        (
+            Option("args", "arguments in place of the model's, as a JSON object", "JSON"),
+            Option("var", "the same, held by a variable", "NAME", suggest.variables),
+            Option("note", "a note that is kept with the answer", "TEXT"),
+        ),
+        suggest.requests,
+    ),
+    Command(
+        "deny",
+        permissions.deny,
+        "[N]",
+        (Option("reason", "why, for the model to read", "TEXT"),),
+        suggest.requests,
+    ),
+    Command("sessions", sessions.list_sessions),
+    Command("use", sessions.use, "NAME", (), suggest.first(suggest.session_names)),
+    Command("close", sessions.close, "[NAME]", (), suggest.first(suggest.session_names)),
+    Command("status", status.status),
+    Command(
+        "log",
+        log.log,
+        "[N]",
+        (Option("level", "the lowest level to show", "|".join(log.LEVELS), suggest.words(*log.LEVELS)),),
+    ),
+    Command("debug", log.debug),
+    Command("doctor", doctor.doctor),
+    Command("help", help.help, "[CMD]", (), lambda place: [name for name in COMMANDS if name]),
+)
+
+#: By name, in the order of the help.
+COMMANDS = {command.name: command for command in _ROWS}
