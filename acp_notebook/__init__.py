@@ -3,8 +3,8 @@
     %load_ext acp_notebook
     %acp ask Clean the survey data
 
-or, in Python, `Session(agent).ask("…")`. Names are loaded on first use, so that importing the package and loading
-the extension take milliseconds.
+or, in Python, `Session(agent).ask("…")`. Names are loaded on first use, so that importing the package and
+loading the extension take milliseconds.
 """
 
 from __future__ import annotations

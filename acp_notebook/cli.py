@@ -62,15 +62,22 @@ def demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     summary = nbformat.v4.new_code_cell(_SUMMARY)
     os.environ["ACP_NOTEBOOK_ON_UNATTENDED"] = "allow"  # nobody is there to click
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not one of the user's others
-    place = {"metadata": {"path": str(folder)}}
-    client = nbclient.NotebookClient(notebook, kernel_name="python3", timeout=300, resources=place)
+    client = nbclient.NotebookClient(
+        notebook,
+        kernel_name="python3",
+        timeout=300,
+        resources={"metadata": {"path": str(folder)}},
+        extra_arguments=["--log-level=ERROR"],  # ipykernel warns of the unencrypted loopback connection
+    )
     code = [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     try:
         with client.setup_kernel():
             for number, (index, cell) in enumerate(code, 1):
                 print(f"[{number}/{len(code)}] {cell.source.splitlines()[0]}", flush=True)
                 client.execute_cell(cell, index)
-            client.execute_cell(summary, len(notebook.cells))
+            notebook.cells.append(summary)  # nbclient runs cells of its notebook only
+            client.execute_cell(summary, len(notebook.cells) - 1)
+            notebook.cells.pop()
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
         raise AcpError(f"the quickstart failed: {str(error).strip().splitlines()[-1]}") from error
     finally:

@@ -1,6 +1,7 @@
 """What `%acp log` shows: the package's `logging` records, kept in memory and never printed into a cell.
 
-Modules log through `logging.getLogger(__name__)`. Records also go where the user's own logging set-up sends them.
+Modules log through `logging.getLogger(__name__)`. Records also go where the user's own logging set-up sends
+them.
 """
 
 from __future__ import annotations

@@ -31,15 +31,17 @@ class Session(client.Session):
     """A session with a pydantic-ai agent.
 
     Args:
-        agent: an `Agent`, a function that returns one, a `ScriptedModel` or another model, a model name such as
-            `"openai:gpt-5"`, or `"demo"`.
+        agent: an `Agent`, a function that returns one, a `ScriptedModel` or another model, a model name such
+            as `"openai:gpt-5"`, or `"demo"`.
         model: a model or model name in place of the agent's own.
-        name: what the session is called; the agent's name by default. A live session of the same name is closed.
-        mode, effort: where the session begins.
+        name: what the session is called, by default as its agent. A live session of this name is closed.
+        mode: the mode to begin in.
+        effort: the thinking effort to begin with.
         deps: what the agent's tools get as `ctx.deps`.
-        host: `"kernel"`, the loop that runs here, or `"thread"`, a loop of its own. By default the kernel's loop in
-            a notebook and a thread in scripts and terminals.
-        on_unattended: what answers approvals when no person can: `"deny"`, `"allow"`, `"wait"` or a callable.
+        host: `"kernel"`, the loop that runs here, or `"thread"`, a loop of its own. By default the kernel's
+            loop in a notebook, and a thread in scripts and terminals.
+        on_unattended: what answers approvals when no person can: `"deny"`, `"allow"`, `"wait"` (your code
+            will) or a callable.
 
     The newest session is the one that `%acp` talks to. Raises `AgentError` for what cannot be hosted, and
     `ConfigError` for an unknown mode or effort; then nothing has been started.

@@ -1,7 +1,7 @@
 """What a session adds to one run of the user's agent, as one pydantic-ai capability.
 
-Everything is per run, so two sessions on one agent never see each other. Settings are read at each step, so what a
-person changes during a turn holds from the next step on.
+Everything is per run, so two sessions on one agent never see each other. Settings are read at each step, so
+what a person changes during a turn holds from the next step on.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EXTERNAL = "This call would have to be carried out outside of the session, which
 
 
 class _Prints:
-    """What one tool call prints. Sync tools print on worker threads, a line at a time and perhaps very often."""
+    """What one tool call prints. Sync tools print on worker threads, and perhaps very often."""
 
     def __init__(self, call_id: str, outbox: Outbox) -> None:
         self._call_id = call_id

@@ -1,4 +1,4 @@
-"""From what a person has at hand (an agent, a factory, a model, a model name) to an agent that can be hosted."""
+"""From what a person has at hand (agent, factory, model, model name) to an agent that can be hosted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan tools that the model sees. Entry numbers are 1-based; a wrong one is answered with the valid range."""
+"""The plan tools that the model sees. Entry numbers are 1-based; a wrong one is answered with the range."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def numbered(plan: Plan) -> str:
 
 
 def describe(plan: Plan, additional: str | None = None) -> str:
-    """What `acp_get_plan` answers: Markdown if any, entries, guidance, additional instructions, in this order."""
+    """What `acp_get_plan` answers, in this order: Markdown if any, entries, guidance, instructions."""
     return "\n\n".join(part for part in (plan.content, numbered(plan), GUIDANCE, additional) if part)
 
 

@@ -44,15 +44,15 @@ from .values import explain
 
 log = logging.getLogger(__name__)
 
-#: Model requests in one turn. pydantic-ai's own limit of 50 is short for a plan worked through entry by entry.
+#: Model requests in one turn. pydantic-ai's own 50 are too few for a plan worked through entry by entry.
 REQUEST_LIMIT = 200
 
 
 class AgentSession:
     """Hosts a pydantic-ai agent for one client (protocol.connection.AgentSide).
 
-    Lives on the loop it is made on. Each turn is a task of its own, since a task that swallowed a cancellation
-    cannot run an agent again.
+    Lives on the loop it is made on. Each turn is a task of its own, since a task that swallowed a
+    cancellation cannot run an agent again.
     """
 
     def __init__(self, hosted: Hosted, client: ClientSide, capture: Capture | None = None) -> None:

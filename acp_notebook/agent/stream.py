@@ -45,8 +45,9 @@ class _Text:
 class Outbox:
     """Sends updates in order, and few of them: what follows closely is joined before it is sent.
 
-    Text deltas and the stages of a tool call cost an append here; they become updates within `FLUSH_AFTER` seconds,
-    or before the next update of another kind. Patches of one tool call merge, as their semantics allow.
+    Text deltas and the stages of a tool call cost an append here; they become updates within `FLUSH_AFTER`
+    seconds, or before the next update of another kind. Patches of one tool call merge, as their semantics
+    allow.
     """
 
     def __init__(self, send: Callable[..., None], loop: asyncio.AbstractEventLoop) -> None:
@@ -169,7 +170,7 @@ def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
 
 
 def _result(part: Any) -> dict[str, Any]:
-    """How a tool call ended. An older pydantic-ai sends a RetryPromptPart, without an outcome, for a call to redo."""
+    """How a tool call ended. An older pydantic-ai asks for another try by a part that has no outcome."""
     content = part.content if isinstance(part.content, str) else for_page(part.content)
     match getattr(part, "outcome", "retried"):
         case "success":

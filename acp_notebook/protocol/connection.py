@@ -41,7 +41,7 @@ class AgentSide(Protocol):
     info: AgentInfo
 
     def prompt(self, text: str) -> None:
-        """Start a turn. `UserMessage` and `StateUpdate("running")` follow at once, `StateUpdate("idle")` at its end.
+        """Start a turn: `UserMessage` and `StateUpdate("running")` come at once, `"idle"` at its end.
 
         Raises `TurnRunning` while the previous turn runs.
         """
@@ -52,11 +52,11 @@ class AgentSide(Protocol):
         ...
 
     def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
-        """Set an option and return all of them as they are now. Raises `ConfigError` naming the valid values."""
+        """Set an option and return all of them as they are then. Raises `ConfigError`."""
         ...
 
     def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
-        """A person's edits of a plan (extension `_plan/edit`): one update for all of them. Raises `PlanError`."""
+        """A person's edits of a plan, one update for all of them. Raises `PlanError`."""
         ...
 
     def remove_plan(self, plan_id: str) -> None:

@@ -1,7 +1,7 @@
 """Permission requests as a person, a magic or a policy answers them.
 
-A tool runs only on an explicit yes for that very call. Option ids go back verbatim; meaning comes from their kind
-(ACP v2, session/request_permission). Nothing is ever chosen by default or by time.
+A tool runs only on an explicit yes for that very call. Option ids go back verbatim; meaning comes from their
+kind (ACP v2, session/request_permission). Nothing is ever chosen by default or by time.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class PermissionRequest:
     def deny(self, reason: str | None = None, always: bool = False, by: str = "you") -> None:
         """Keep the call from running; `reason` becomes the tool's answer that the model reads.
 
-        Prefers a one-time rejection and never turns a no into a standing one unasked: where the agent offers no
-        fitting option the outcome is `cancelled`.
+        Prefers a one-time rejection and never turns a no into a standing one unasked: where the agent offers
+        no fitting option the outcome is `cancelled`.
         """
         option = self._find(("reject_always",) if always else ("reject_once",))
         outcome: Outcome = Selected(option.option_id, reason=reason) if option else Cancelled(reason)

@@ -1,4 +1,6 @@
-"""The client side of one session: commands go to the agent, updates come back and are folded into the state."""
+"""The client side of one session: commands go to the agent, updates come back and are folded into the
+state.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ class Session:
         return self._state
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Call `callback(state, event)` after every change, on the session's loop; returns what unsubscribes."""
+        """Call `callback(state, event)` after every change, on the session's loop; returns what
+        unsubscribes.
+        """
         self._subscribers.append(callback)
 
         def unsubscribe() -> None:

@@ -1,7 +1,7 @@
 """The state of a session and `reduce`, which folds one update into it. Pure: no I/O, no clock, no IPython.
 
-Every value is frozen; an update makes new values only along the path that changed, so `old is new` tells a view
-what it need not paint again. Unknown input is kept and counted, never dropped, never an exception.
+Every value is frozen; an update makes new values only along the path that changed, so `old is new` tells a
+view what it need not paint again. Unknown input is kept and counted, never dropped, never an exception.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class ToolCallState:
 
 @dataclass(frozen=True, slots=True)
 class PermissionState:
-    """A permission request: `pending`, then `allowed`, `denied` or `cancelled` with a line that says by whom."""
+    """A permission request: `pending`, then `allowed`, `denied` or `cancelled` with a line that says by
+    whom.
+    """
 
     request_id: str
     request: RequestPermission
@@ -131,8 +133,8 @@ class TurnState:
 class SessionState:
     """Everything a view needs. `status` is `idle`, `running` or `requires_action`.
 
-    `plans` and `revisions` are read-only mappings by plan id, in order of arrival; `unknown` counts the updates
-    that this version does not know, by kind.
+    `plans` and `revisions` are read-only mappings by plan id, in order of arrival; `unknown` counts the
+    updates that this version does not know, by kind.
     """
 
     name: str
@@ -211,7 +213,9 @@ def reduce(state: SessionState, event: Event, at: float = 0.0) -> SessionState:
 
 
 def fold(state: SessionState, events: Sequence[Event], at: float = 0.0) -> SessionState:
-    """The state after `events`, in order. Stretches that only touch the latest turn's items are applied together."""
+    """The state after `events`, in order. Stretches that only touch the latest turn's items are applied
+    together.
+    """
     position = 0
     while position < len(events):
         start = position
@@ -267,12 +271,16 @@ def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:
 
 
 def _with_items(state: SessionState, events: Sequence[Event], at: float) -> SessionState:
-    """Apply events to the items of the latest turn: late ones belong to the turn before, never to the next."""
+    """Apply events to the items of the latest turn: late ones belong to the turn before, never to the
+    next.
+    """
     items = _Items(state.turns[-1].items if state.turns else state.outside, at)
     for event in events:
         items.apply(event)
     if not state.turns:
         return replace(state, outside=tuple(items.items))
+    if state.turns[-1].stop_reason is not None:  # nothing will come that could end a late thought
+        items.end_thought()
     return replace(state, turns=(*state.turns[:-1], replace(state.turns[-1], items=tuple(items.items))))
 
 
@@ -287,7 +295,7 @@ class _Items:
     def apply(self, event: Event) -> None:
         match event:
             case AgentMessageChunk(text):
-                self._end_thought()
+                self.end_thought()
                 if self.items and isinstance(last := self.items[-1], Message):
                     self.items[-1] = Message(last.text + text)
                 else:
@@ -304,16 +312,17 @@ class _Items:
                     position, call = found
                     self.items[position] = replace(call, printed=call.printed + text)
             case PermissionAsked(request_id, request):
-                self._end_thought()
+                self.end_thought()
                 self.items.append(PermissionState(request_id, request, asked=self._at))
             case PermissionAnswered():
                 self._answer(event)
             case Notice():
+                self.end_thought()
                 self.items.append(event)
             case _:
                 pass
 
-    def _end_thought(self) -> None:
+    def end_thought(self) -> None:
         if self.items and isinstance(last := self.items[-1], Thought) and last.ended is None:
             self.items[-1] = replace(last, ended=self._at)
 
@@ -332,7 +341,7 @@ class _Items:
     def _patch(self, update: ToolCallUpdate) -> None:
         found = self._find(update.tool_call_id)
         if found is None:
-            self._end_thought()
+            self.end_thought()
             found = len(self.items), ToolCallState(update.tool_call_id, started=self._at)
             self.items.append(found[1])
             assert self._calls is not None

@@ -1,4 +1,6 @@
-"""The agent side: one turn is one run, the user's agent stays as it is, and whatever happens the next prompt works."""
+"""The agent side: one turn is one run, the user's agent stays as it is, and whatever happens the next prompt
+works.
+"""
 
 from __future__ import annotations
 

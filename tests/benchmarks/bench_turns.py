@@ -1,7 +1,8 @@
 """What a session costs on top of the bare agent: `python tests/benchmarks/bench_turns.py`.
 
-Each case runs the same function model through `agent.run(event_stream_handler=…)` and through a session, in turns
-in one process, and compares medians of CPU time. Absolute times mean little on a shared machine; ratios do.
+Each case runs the same function model through `agent.run(event_stream_handler=…)` and through a session, in
+turns in one process, and compares medians of CPU time. Absolute times mean little on a shared machine;
+ratios do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Permission requests: a tool runs only on an explicit yes for that very call, and meaning comes from kinds only."""
+"""Permission requests: a tool runs only on an explicit yes for that very call, and meaning comes from kinds
+only.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ NEVER = PermissionOption("no2", "Never", "reject_always")
 
 
 class AskingAgent:
-    """The agent side of a session that asks for permissions and keeps the outcomes, in the order of the wire."""
+    """The agent side of a session that asks for permissions and keeps the outcomes, in the order of the
+    wire.
+    """
 
     info = AgentInfo("asking", "none")
 
