@@ -29,11 +29,11 @@ print(_json.dumps([
         "plan": session.plan.to("md") if session.plan else "",
         "open": [e.content for e in session.plan or () if e.status not in ("completed", "cancelled")],
         "approvals": [
-            f"{asked.request.tool_call.name}: {asked.status} ({asked.explanation})"
+            f"{asked.request.tool_call.name}: {asked.explanation or asked.status}"
             for turn in session.state.turns
             for asked in turn.permissions
         ],
-        "answer": session.turns[-1].text if session.turns else "",
+        "turns": [(turn.prompt, turn.text) for turn in session.turns],
     }
     for session in _sessions()
 ]))
@@ -138,13 +138,15 @@ def _need(*names: str) -> list[Any]:
 
 
 def _print_session(session: dict[str, Any]) -> None:
-    print(f"\n── {session['name']} " + "─" * (60 - len(session["name"])))
-    print(session["plan"])
+    print(f"\n══ {session['name']} ".ljust(80, "═"))
+    for prompt, answer in session["turns"]:
+        print(f"\n> {prompt}\n\n{answer.strip()}")
     if session["approvals"]:
-        print("Approvals:")
+        print("\nApprovals:")
         for line in session["approvals"]:
             print(f"  {line}")
-    print(f"\n{session['answer']}")
+    if session["plan"]:
+        print(f"\nThe plan at the end:\n\n{session['plan'].strip()}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ The one module that knows both sides: `session/` and `agent/` meet here, and now
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,7 +99,7 @@ class Session(client.Session):
             return await turn
 
     @contextmanager
-    def showing(self, turn: Turn) -> Iterator[None]:
+    def showing(self, turn: Turn) -> Generator[None]:
         """Show a turn live in the running cell, and leave its final form there as plain HTML."""
         if cell() is None:
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import Agent
 from pydantic_ai.agent import AbstractAgent
@@ -48,7 +48,7 @@ def host(
 
         agent = demo_agent()
     elif isinstance(agent, str | Model):
-        used = _model(agent)
+        used = _model(cast("Model | str", agent))
         agent = Agent(used, name=name or used.model_name)
     elif callable(agent) and not isinstance(agent, AbstractAgent):
         agent = agent()
@@ -66,7 +66,7 @@ def host(
             f"agent {name!r} needs deps of type {agent.deps_type.__name__}: "
             "give them with --deps NAME or deps="
         )
-    return Hosted(agent, name, _model(chosen), deps)
+    return Hosted(cast("AbstractAgent[Any, Any]", agent), name, _model(chosen), deps)
 
 
 def _model(model: Model | str) -> Model:

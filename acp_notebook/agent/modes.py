@@ -53,7 +53,6 @@ def tool_kind(metadata: Mapping[str, Any] | None) -> str:
         return "other"
     if isinstance(kind := metadata.get("kind"), str):
         return kind
-    annotations = metadata.get("annotations")
-    if isinstance(annotations, Mapping) and annotations.get("readOnlyHint") is True:
-        return "read"
-    return "other"
+    annotations: Any = metadata.get("annotations")
+    reads = isinstance(annotations, dict) and annotations.get("readOnlyHint") is True  # pyright: ignore
+    return "read" if reads else "other"

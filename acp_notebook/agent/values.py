@@ -20,9 +20,10 @@ def for_model(result: Any) -> Any:
     if result is None or isinstance(result, str | int | float | bool):
         return result
     if isinstance(result, ToolReturn):
-        result.return_value = for_model(result.return_value)
-        result.metadata = for_model(result.metadata)
-        return result
+        returned: ToolReturn[Any] = result
+        returned.return_value = for_model(returned.return_value)
+        returned.metadata = for_model(returned.metadata)
+        return returned
     try:
         to_json(result)
     except (PydanticSerializationError, ValueError, RecursionError):

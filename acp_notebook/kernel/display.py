@@ -6,26 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+from .running import kernel, shell
+
 Bundle = Mapping[str, Any]
-
-
-def _shell() -> Any:
-    try:
-        from IPython.core.getipython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()
 
 
 def in_notebook() -> bool:
     """Whether outputs can be live: this process is a Jupyter kernel."""
-    return getattr(_shell(), "kernel", None) is not None
+    return kernel() is not None
 
 
 def cell() -> tuple[int, int] | None:
     """What stands for the cell that runs now, or None outside of IPython."""
-    shell = _shell()
-    return None if shell is None else (id(shell), shell.execution_count)
+    ipython = shell()
+    return None if ipython is None else (id(ipython), ipython.execution_count)
 
 
 class Output:
@@ -40,7 +34,8 @@ class Output:
         self._publish(bundle, update=in_notebook())
 
     def _publish(self, bundle: Bundle, update: bool) -> None:
-        if bundle and _shell() is not None:
-            from IPython.display import publish_display_data
+        if bundle and shell() is not None:
+            from IPython import display
 
-            publish_display_data(dict(bundle), transient={"display_id": self._id}, update=update)
+            publish: Any = display.publish_display_data  # pyright: ignore[reportUnknownVariableType]
+            publish(dict(bundle), transient={"display_id": self._id}, update=update)

@@ -94,10 +94,9 @@ class ToolCallUpdate:
     """Creates a tool call on first sight of its id, changes it afterwards.
 
     `status`: pending, in_progress, paused (waiting for approval), completed, failed, cancelled. `raw_input`
-    and
-    `raw_output` are JSON-like values. `reason` says in one line why a call ended otherwise than completed
-    (`denied: …`), and how it was allowed (`allowed by you`). `started` and `ended`, seconds since the epoch,
-    say when it ran; over a wire they travel in `_meta`, and a client takes the time of arrival without them.
+    and `raw_output` are JSON-like. `reason` says in one line why a call ended otherwise than completed, or
+    what was changed about it. `started` and `ended`, seconds since the epoch, say when it ran; over a wire
+    they travel in `_meta`, and without them a client takes the time of arrival.
     """
 
     tool_call_id: str

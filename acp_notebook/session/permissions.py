@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import AlreadyAnswered, ConfigError, PermissionError
 from ..protocol.messages import Cancelled, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
@@ -23,8 +23,8 @@ Unattended = Literal["deny", "allow", "wait"] | Callable[["PermissionRequest"], 
 
 def checked_unattended(value: Any) -> Unattended:
     """`value` when it is a policy, else `ConfigError`."""
-    if value in ("deny", "allow", "wait") or callable(value):
-        return value
+    if callable(value) or value in ("deny", "allow", "wait"):
+        return cast(Unattended, value)
     raise ConfigError(f"on_unattended={value!r} is not a policy: use 'deny', 'allow', 'wait' or a callable")
 
 
@@ -65,7 +65,8 @@ class PermissionRequest:
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}=…" for name in self.tool_call.arguments)
-        return f"<PermissionRequest {self.tool_call.name}({arguments}), {'pending' if self.pending else 'answered'}>"
+        status = "pending" if self.pending else "answered"
+        return f"<PermissionRequest {self.tool_call.name}({arguments}), {status}>"
 
     def allow(
         self,

@@ -1,6 +1,4 @@
-"""The client side of one session: commands go to the agent, updates come back and are folded into the
-state.
-"""
+"""The client side: commands go to the agent, updates come back and are folded into the state."""
 
 from __future__ import annotations
 
@@ -75,9 +73,7 @@ class Session:
         return self._state
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Call `callback(state, event)` after every change, on the session's loop; returns what
-        unsubscribes.
-        """
+        """Call `callback(state, event)` after every change, on the session's loop. Returns the undo."""
         self._subscribers.append(callback)
 
         def unsubscribe() -> None:
@@ -165,7 +161,8 @@ class Session:
         else:
             permission.deny(
                 "Denied: nobody is there to approve it.",
-                by="on_unattended='deny', since nobody is there to ask; to allow, use %acp ask --approve or on_unattended='allow'",
+                by="on_unattended='deny', since nobody is there to ask; to allow, use %acp ask --approve "
+                "or on_unattended='allow'",
             )
 
     def _permission_state(self, permission: PermissionRequest) -> Any:

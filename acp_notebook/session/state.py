@@ -72,9 +72,7 @@ class ToolCallState:
 
 @dataclass(frozen=True, slots=True)
 class PermissionState:
-    """A permission request: `pending`, then `allowed`, `denied` or `cancelled` with a line that says by
-    whom.
-    """
+    """A permission request: `pending`, then `allowed`, `denied` or `cancelled`, and a line that says why."""
 
     request_id: str
     request: RequestPermission
@@ -213,9 +211,7 @@ def reduce(state: SessionState, event: Event, at: float = 0.0) -> SessionState:
 
 
 def fold(state: SessionState, events: Sequence[Event], at: float = 0.0) -> SessionState:
-    """The state after `events`, in order. Stretches that only touch the latest turn's items are applied
-    together.
-    """
+    """The state after `events`, in order. Those that only touch the latest turn's items go together."""
     position = 0
     while position < len(events):
         start = position
@@ -271,9 +267,7 @@ def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:
 
 
 def _with_items(state: SessionState, events: Sequence[Event], at: float) -> SessionState:
-    """Apply events to the items of the latest turn: late ones belong to the turn before, never to the
-    next.
-    """
+    """Apply events to the latest turn's items: late ones belong to the turn before, never to the next."""
     items = _Items(state.turns[-1].items if state.turns else state.outside, at)
     for event in events:
         items.apply(event)

@@ -42,7 +42,7 @@ def asking() -> Agent[None, str]:
 def test_a_turn_can_be_waited_for_from_threads_and_other_loops(hosted: Hosted) -> None:
     session = hosted(asking())
     turn = session.prompt("go")
-    with pytest.raises(TurnTimeout, match="still runs after 0.01 s"):
+    with pytest.raises(TurnTimeout, match=r"still runs after 0\.01 s"):
         turn.wait(0.01)
 
     async def elsewhere() -> str:
