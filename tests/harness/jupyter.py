@@ -318,7 +318,7 @@ class NotebookPage:
     def _blank_prompts(self) -> None:
         """So that `wait_done` sees a new number, also where a restarted kernel counts from 1 again."""
         self.tab.evaluate(
-            "() => document.querySelectorAll('.jp-InputPrompt').forEach(prompt => prompt.textContent = '[ ]:')"
+            "() => document.querySelectorAll('.jp-InputPrompt').forEach(it => it.textContent = '[ ]:')"
         )
 
     def _error(self, text: str) -> None:
