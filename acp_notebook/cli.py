@@ -60,14 +60,16 @@ def demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     notebook = nbformat.read(lessons() / QUICKSTART, as_version=4)
     summary = nbformat.v4.new_code_cell(_SUMMARY)
-    os.environ["ACP_NOTEBOOK_ON_UNATTENDED"] = "allow"  # nobody is there to click
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not one of the user's others
     client = nbclient.NotebookClient(
         notebook,
         kernel_name="python3",
         timeout=300,
         resources={"metadata": {"path": str(folder)}},
-        extra_arguments=["--log-level=ERROR"],  # ipykernel warns of the unencrypted loopback connection
+        extra_arguments=[
+            "--AcpMagics.on_unattended=allow",  # nobody is there to click
+            "--log-level=ERROR",  # ipykernel warns that its loopback connection is not encrypted
+        ],
     )
     code = [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     try:

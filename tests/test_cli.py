@@ -21,7 +21,7 @@ def test_the_demo_finishes_its_plan_and_says_where_the_exports_are(tmp_path: Pat
     assert found.returncode == 0, found.stdout + found.stderr
     assert "%acp ask Clean the survey data" in found.stdout
     assert "- [x]" in found.stdout and "- [ ]" not in found.stdout
-    assert "allowed" in found.stdout
+    assert "drop_duplicates: allowed" in found.stdout
     for name in (cli.QUICKSTART, "plan.md", "plan.json"):
         assert str(tmp_path / "kept" / name) in found.stdout
         assert (tmp_path / "kept" / name).stat().st_size

@@ -16,19 +16,18 @@ def bundles(notebook: Any) -> list[dict[str, Any]]:
     return [output.data for cell in notebook.cells for output in cell.get("outputs", ()) if "data" in output]
 
 
-def run(lesson: Path, folder: Path) -> Any:
-    """The lesson with the outputs of a run in `folder`, where nobody can answer. A cell that fails raises."""
+def run(lesson: Path, folder: Path, *arguments: str) -> Any:
+    """The lesson with the outputs of a run in `folder`, where nobody can answer. A cell that fails raises.
+    `arguments` go to the kernel."""
     notebook = nbformat.read(lesson, as_version=4)
     place = {"metadata": {"path": str(folder)}}
-    return NotebookClient(notebook, kernel_name="python3", timeout=120, resources=place).execute()
+    options = {"timeout": 120, "resources": place, "extra_arguments": list(arguments)}
+    return NotebookClient(notebook, kernel_name="python3", **options).execute()
 
 
 @each_lesson
-def test_runs_to_its_end_with_approvals_allowed(
-    lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ACP_NOTEBOOK_ON_UNATTENDED", "allow")
-    notebook = run(lesson, tmp_path)
+def test_runs_to_its_end_with_approvals_allowed(lesson: Path, tmp_path: Path) -> None:
+    notebook = run(lesson, tmp_path, "--AcpMagics.on_unattended=allow")
     assert not [bundle for bundle in bundles(notebook) if "<button" in bundle.get("text/html", "")]
 
 
