@@ -41,6 +41,7 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*$")
 _TITLE = re.compile(r" {0,3}#(?:[ \t]+(.*))?$")
 # What ends the paragraph of an item although it is not set off by a blank line.
 _BLOCK = re.compile(r"#{1,6}[ \t]|[>|<]|`{3}|~{3}|([-*_=])(?:[ \t]*\1){2,}$|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_KEY = re.compile(r"[\w-]+:(?: |$)")
 _ORG = re.compile(r"\*\*+ (?:TODO|DONE|NEXT|WAITING|CANCELL?ED)\b|#\+[A-Za-z]+:", re.ASCII)
 
 
@@ -105,11 +106,12 @@ def _lines(text: str) -> list[str]:
 
 
 def _front_matter(lines: list[str]) -> tuple[list[str], list[str]]:
-    """`(body, front matter)`."""
+    """`(body, front matter)`. A list between two rules is not front matter, which has keys."""
     if lines[0].rstrip() == "---":
         for end, line in enumerate(lines[1:], 1):
             if line.rstrip() in ("---", "..."):
-                return lines[end + 1 :], lines[1:end]
+                keys = any(map(_KEY.match, lines[1:end]))
+                return (lines[end + 1 :], lines[1:end]) if keys else (lines, [])
     return lines, []
 
 
@@ -173,6 +175,7 @@ def _entry(item: _Item) -> PlanEntry:
     content = _unescape([first, *lines])
     mark = item.mark.removesuffix("\ufe0f")
     exact, status, priority, own = (said.get(name) for name in ("content", "status", "priority", "id"))
+    # The exact text counts as long as the item shows it, and a status as long as the box is empty.
     return PlanEntry(
         exact if isinstance(exact, str) and _read(_item(" ", exact)).content == content else content,
         priority if isinstance(priority, str) else "medium",

@@ -71,6 +71,7 @@ def read(text: str) -> list[tuple[str, str]]:
             id="front-matter",
         ),
         pytest.param("---\n- [ ] a\n", [("pending", "a")], id="rule-and-no-front-matter"),
+        pytest.param("---\n- [ ] a: b\n---\n", [("pending", "a: b")], id="list-between-rules"),
         pytest.param(
             "- [ ] a\n  same paragraph\nlazy\n\n  next paragraph\n\nnot of the item\n- [ ] b\n",
             [("pending", "a\nsame paragraph\nlazy\n\nnext paragraph"), ("pending", "b")],
