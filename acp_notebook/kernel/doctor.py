@@ -10,7 +10,7 @@ from ..doctor import Check
 from ..session.host import Host
 from .host import HostedLoop
 from .lane import comms_can_be_routed, frontend_subshells, lane
-from .presence import can_type
+from .presence import GRACE, can_type
 from .running import kernel, shell
 
 
@@ -71,12 +71,14 @@ def _clicks_while_blocking() -> tuple[bool, str]:
 
 
 def _approval(hellos: int, clicks: bool, why: str) -> str:
+    """How the next request is asked, in the order in which the host tries."""
     if kernel() is None:
         return "asked in the terminal" if can_type() else "by on_unattended: nobody is at the terminal"
-    if clicks and hellos:
-        return f"buttons: {why}"
-    if can_type():
-        return f"a prompt under the cell: {why if not clicks else 'no page has said hello'}"
-    if hellos:
-        return f"buttons after the cell, or %acp approve: {why}"
-    return "by on_unattended: no page has said hello and this cell takes no typed answers"
+    otherwise = (
+        f"a prompt after {GRACE:g} s" if can_type() else "on_unattended, as this cell takes no typed answers"
+    )
+    if clicks:
+        return f"buttons: {why}" if hellos else f"buttons once the page says hello ({why}), else {otherwise}"
+    if hellos and not can_type():
+        return f"buttons after the cell: {why}"
+    return f"{otherwise}; {why}"

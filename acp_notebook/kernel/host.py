@@ -17,7 +17,7 @@ from .lane import lane, route
 from .presence import GRACE, Presence
 from .running import kernel, shell
 from .stdin import Answer, Questions
-from .wait import block, on_other_thread, reentering, wait_async
+from .wait import block, in_async_cell, on_other_thread, reentering, wait_async
 
 T = TypeVar("T")
 
@@ -107,6 +107,8 @@ class HostedLoop:
         """Let messages of a view's `comm` arrive while a cell blocks, on any thread; once for each comm."""
         self._routed = True
         route(comm, self._lane_wanted)
+        if not in_async_cell():  # an awaiting cell needs no lane
+            lane.open()  # before the view is shown, so that its page's hello finds it
 
     def close(self) -> None:
         """Withdraw questions, and release the loop if it is the host's own."""
@@ -154,7 +156,7 @@ class ThreadHost(HostedLoop):
 
     def route(self, comm: Any) -> None:
         super().route(comm)
-        lane.open()
+        lane.open()  # the session hears clicks whatever the main thread does
 
     def close(self) -> None:
         atexit.unregister(self.close)
@@ -164,7 +166,7 @@ class ThreadHost(HostedLoop):
             self._worker.join(2)
 
     def _lane_wanted(self) -> bool:
-        return True  # the session hears clicks whatever the main thread does
+        return True
 
 
 def _run(started: Future[tuple[asyncio.AbstractEventLoop, int]]) -> None:

@@ -124,20 +124,23 @@ async def wait_async(waitable: Waitable, loop: asyncio.AbstractEventLoop) -> Non
                 watch.ask_to_end()
             finally:
                 bell.cancel()
-    task = asyncio.current_task()
-    if watch.ends_here or (watch.interrupted and cancellation is not None and _is_cell(task)):
-        if cancellation is not None and task is not None:
+    if watch.ends_here or (watch.interrupted and cancellation is not None and in_async_cell()):
+        if cancellation is not None and (task := asyncio.current_task()):
             task.uncancel()
         raise interrupted(ended=finished.done())
     if cancellation is not None:
         raise one_line(cancellation) if watch.interrupted else cancellation
 
 
-def _is_cell(task: asyncio.Task[Any] | None) -> bool:
-    """Whether a cell's code runs directly in this task: IPython catches what it raises.
+def in_async_cell() -> bool:
+    """Whether an async cell's code runs directly in this task: IPython catches what it raises.
 
     In any other task a `KeyboardInterrupt` would end the kernel's loop, and with it the kernel.
     """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs here
+        return False
     return task is not None and getattr(task.get_coro(), "__name__", "") == "run_cell_async"
 
 
