@@ -59,7 +59,7 @@ def demo_agent(delay: float = 0.03) -> Agent[None, str]:
             Tool(survey.summarise, metadata=read),
             Tool(survey.load_table, metadata=edit),
             Tool(survey.fill_missing, metadata=edit),
-            Tool(survey.drop_duplicates, metadata=delete, requires_approval=True),
+            Tool(survey.drop_duplicates, metadata=delete),
         ],
     )
 

@@ -13,7 +13,7 @@ from statistics import fmean, median
 from threading import Lock
 from typing import Any, TypeAlias
 
-from pydantic_ai import ModelRetry
+from pydantic_ai import ApprovalRequired, ModelRetry, RunContext
 
 Value: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Value]
@@ -78,8 +78,8 @@ class Survey:
         """
         return {"duplicates": len(self.rows) - len(self._first_rows(subset)), "rows": len(self.rows)}
 
-    def drop_duplicates(self, table: str, subset: list[str]) -> dict[str, Any]:
-        """Delete the rows that repeat an earlier row.
+    def drop_duplicates(self, ctx: RunContext[None], table: str, subset: list[str]) -> dict[str, Any]:
+        """Delete the rows that repeat an earlier row. Asks first, and shows which rows would go.
 
         Args:
             table: The table to delete from: "survey".
@@ -89,10 +89,22 @@ class Survey:
             raise ModelRetry(f"there is no table {table!r}: the only one is 'survey'")
         with self._lock:
             kept = self._first_rows(subset)
+            if not ctx.tool_call_approved:
+                raise ApprovalRequired(metadata={"preview": self._loss(kept)})
             dropped = len(self.rows) - len(kept)
             self.rows = kept
         print(f"dropped {dropped} rows, {len(kept)} left")
         return {"dropped": dropped, "rows": len(kept)}
+
+    def _loss(self, kept: list[Row], shown: int = 3) -> str:
+        """Which rows would be lost, as lines of a diff."""
+        stays = {id(row) for row in kept}
+        lost = [row for row in self.rows if id(row) not in stays]
+        lines = [f"{FILE.name}  {len(self.rows)} → {len(kept)} rows"]
+        lines += ["- " + ", ".join("" if v is None else str(v) for v in row.values()) for row in lost[:shown]]
+        if len(lost) > shown:
+            lines.append(f"  … {len(lost) - shown} more rows")
+        return "\n".join(lines)
 
     def _first_rows(self, subset: Sequence[str]) -> list[Row]:
         names = [self._column(name) for name in subset] or self.columns

@@ -96,6 +96,8 @@ def _entries(values: list[Any]) -> tuple[PlanEntry, ...]:
 
 def _entry(value: Any, number: int) -> PlanEntry:
     """Absent or null, a priority is `medium` and a status `pending`; other texts stay as they came."""
+    if isinstance(value, PlanEntry):
+        return value
     if isinstance(value, str):
         return PlanEntry(value)
     item = _mapping(value) or {}

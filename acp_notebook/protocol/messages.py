@@ -31,7 +31,7 @@ Author = Literal["model", "person", "file", "replay"]
 #: Why a turn ended (ACP v2 stop reasons).
 STOP_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error")
 
-#: Tool call states from which a call does not come back.
+#: Tool call states of a call that has ended.
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
 
 

@@ -23,6 +23,7 @@ from ..plan import (
     SetPlan,
     UpdateEntry,
 )
+from ..plan.objects import from_value
 from ..protocol.connection import Connect
 from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update
 from .host import Host
@@ -398,30 +399,18 @@ class Session:
 
 
 def as_plan(value: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]]) -> Plan:
-    """A plan from what people have at hand: a `Plan`, Markdown text, or an iterable of entries.
+    """A plan from what people have at hand: a `Plan`, Markdown text, a mapping, or an iterable of entries.
 
     Raises `PlanError` for anything else.
     """
-    if isinstance(value, Plan):
-        return value
-    if isinstance(value, str):
-        return Plan.parse(value)
-    try:
-        return Plan(tuple(_as_entry(item) for item in value))
-    except TypeError as error:
-        raise PlanError(
-            f"{type(value).__name__} is not a plan: use a Plan, Markdown text or a list of entries"
-        ) from error
-
-
-def _as_entry(item: PlanEntry | str | Mapping[str, Any]) -> PlanEntry:
-    if isinstance(item, PlanEntry):
-        return item
-    if isinstance(item, str):
-        return PlanEntry(item)
-    content = item.get("content")
-    if not isinstance(content, str):
-        raise PlanError(f"{item!r} is not a plan entry: it needs a 'content' text")
-    return PlanEntry(
-        content, item.get("priority") or "medium", item.get("status") or "pending", item.get("id")
-    )
+    match value:
+        case Plan():
+            return value
+        case str():
+            return Plan.parse(value)
+        case Mapping():
+            return from_value(value)
+        case Iterable():
+            return from_value(list(value))
+        case _:
+            raise PlanError(f"{value!r} is not a plan: use a Plan, Markdown text or a list of entries")

@@ -101,7 +101,8 @@ class TurnState:
     @property
     def text(self) -> str:
         """The answer: all messages of the turn, as paragraphs of their own."""
-        return "\n\n".join(item.text.strip() for item in self.items if isinstance(item, Message))
+        texts = (item.text.strip() for item in self.items if isinstance(item, Message))
+        return "\n\n".join(filter(None, texts))
 
     @property
     def thoughts(self) -> str:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, RunContext, ToolDenied
@@ -22,6 +23,8 @@ from acp_notebook.agent.survey import Survey
 
 FILE = Path(acp_notebook.__file__).parent / "data" / "survey.csv"
 KEY = ["respondent", "wave"]
+#: Stands for the run context of a call that a person has allowed.
+APPROVED = cast("RunContext[None]", SimpleNamespace(tool_call_approved=True))
 ALL_PLAN_TOOLS = {"acp_get_plan", "acp_set_plan", "acp_update_plan_entry", "acp_mark_plan_done"}
 
 
@@ -71,7 +74,7 @@ def test_count_missing():
 def test_duplicates_are_counted_and_dropped(capsys: pytest.CaptureFixture[str]):
     survey = Survey()
     assert survey.count_duplicates(KEY) == {"duplicates": 14, "rows": 500}
-    assert survey.drop_duplicates("survey", KEY) == {"dropped": 14, "rows": 486}
+    assert survey.drop_duplicates(APPROVED, "survey", KEY) == {"dropped": 14, "rows": 486}
     assert capsys.readouterr().out == "dropped 14 rows, 486 left\n"
     kept = [(str(row["respondent"]), str(row["wave"])) for row in survey.rows]
     assert sorted(kept) == sorted((row["respondent"], row["wave"]) for row in unique(file_rows()))
@@ -117,7 +120,7 @@ def test_summarise():
 def test_load_table_undoes_changes_and_never_changes_the_file():
     before = FILE.read_bytes()
     survey = Survey()
-    survey.drop_duplicates("survey", KEY)
+    survey.drop_duplicates(APPROVED, "survey", KEY)
     survey.fill_missing("income", "region")
     assert survey.load_table()["rows"] == 500
     assert survey.columns == list(file_rows()[0])
@@ -132,7 +135,7 @@ def test_load_table_undoes_changes_and_never_changes_the_file():
             "there is no column 'planet': the columns are respondent, ",
         ),
         (lambda survey: survey.fill_missing("region", "wave"), "column 'region' is not numeric"),
-        (lambda survey: survey.drop_duplicates("users", KEY), "there is no table 'users'"),
+        (lambda survey: survey.drop_duplicates(APPROVED, "users", KEY), "there is no table 'users'"),
         (lambda survey: survey.count_duplicates(["id"]), "there is no column 'id'"),
     ],
 )

@@ -118,8 +118,8 @@ def test_edits_that_cannot_be_applied_change_nothing(hosted: Hosted) -> None:
             r"'finished' is not a status: use pending, in_progress",
         ),
         (lambda: session.remove_plan("nope"), r"there is no plan 'nope': this session's plans are 'plan-1'"),
-        (lambda: session.set_plan(3), r"int is not a plan"),
-        (lambda: session.set_plan([{"text": "x"}]), r"is not a plan entry: it needs a 'content' text"),
+        (lambda: session.set_plan(3), r"3 is not a plan: use a Plan, Markdown text or a list"),
+        (lambda: session.set_plan([{"text": 3}]), r"content"),
     ]:
         with pytest.raises(PlanError, match=says):
             edit()
