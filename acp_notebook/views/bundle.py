@@ -15,9 +15,9 @@ from ..session.state import Message, PermissionState, SessionState, Thought, Too
 from .html import Html, plain, tag
 from .parts import Memo, assemble
 from .plan import MARKS, UNKNOWN_MARK, progress
-from .session import Render, render_plan, render_session, render_turn
+from .session import Render, render_plan, render_session, render_turn, turn_of
 from .turn import ENDINGS
-from .values import masked, signature
+from .values import signature
 
 
 @cache
@@ -38,12 +38,12 @@ def static_bundle(
 ) -> dict[str, str]:
     """`text/html`, `text/markdown` and `text/plain` of a view as it is now, without controls.
 
-    `view` is `turn`, `session` or `plan`; `turn_number` is 1-based, the latest when None; `at`, seconds since the
-    epoch, is the time that the label says.
+    `view` is `turn`, `session` or `plan`; `turn_number` is 1-based, the latest when None; `at` is the time on
+    the label in seconds since the epoch, now when None.
     """
     render: Render = {"session": render_session, "plan": render_plan()}.get(view) or render_turn(turn_number)
     stamp = time.strftime("as of %Y-%m-%d %H:%M", time.localtime(at))
-    turn = _turn(state, turn_number) if view != "plan" else None
+    turn = turn_of(state, turn_number) if view != "plan" else None
     plans = list(state.plans.values()) if view != "plan" else [state.plan]
     label = tag("p", tag("small", f"{state.agent}, {stamp}"), class_="acp-stamp acp-quiet")
     style = Html(f"<style>{_small_stylesheet()}</style>")
@@ -52,12 +52,6 @@ def static_bundle(
         "text/markdown": _markdown(state, plans, turn, stamp),
         "text/plain": _plain(state, plans, turn, stamp),
     }
-
-
-def _turn(state: SessionState, number: int | None) -> TurnState | None:
-    if number is None:
-        return state.turn
-    return state.turns[number - 1] if 1 <= number <= len(state.turns) else None
 
 
 # -- plain text ------------------------------------------------------------------------------------------
@@ -90,9 +84,11 @@ def _item_line(item: object) -> str | None:
         case Message(text):
             return text
         case ToolCallState():
-            return f"[{item.status}] {signature(item.name, item.raw_input)}" + (f" ({item.reason})" if item.reason else "")
+            why = f" ({item.reason})" if item.reason else ""
+            return f"[{item.status}] {signature(item.name, item.raw_input)}{why}"
         case PermissionState():
-            return f"[{item.status}] {signature(item.request.tool_call.name, masked(item.request.tool_call.arguments))}: {item.explanation or 'waiting'}"
+            call = item.request.tool_call
+            return f"[{item.status}] {signature(call.name, call.arguments)}: {item.explanation or 'waiting'}"
         case Thought():
             return None
         case _:
@@ -112,7 +108,10 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
     blocks: list[str] = []
     for plan in plans:
         blocks += [f"**{_escaped(_plan_lines(plan)[0])}**"]
-        boxes = (f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}" for entry in plan.entries)
+        boxes = (
+            f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}"
+            for entry in plan.entries
+        )
         blocks += ["\n".join(boxes), _safe(plan.content or ""), _escaped(plan.uri or "")]
     if turn:
         blocks.append(f"**You:** {_escaped(turn.prompt)}")

@@ -1,4 +1,4 @@
-"""What a click does: messages from a view become commands to the session. Nothing is changed in the view itself."""
+"""What a click does: messages from a view become commands to the session. The view itself changes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def carry_out(session: Session, message: Message) -> File | None:
     """
     command = COMMANDS.get(message.get("action", ""))
     if command is None:
-        raise AcpError(f"this version knows no action {message.get('action')!r}: run the cell again to renew the view")
+        raise AcpError(
+            f"this version knows no action {message.get('action')!r}: run the cell again to renew the view"
+        )
     return command(session, message)
 
 
@@ -50,7 +52,9 @@ def pending_request(session: Session, message: Message) -> PermissionRequest:
     for request in session.permissions:
         if request.id == message.get("request"):
             return request
-    raise AlreadyAnswered("this request waits no longer: it was answered or withdrawn before, and nothing was changed")
+    raise AlreadyAnswered(
+        "this request waits no longer: it was answered or withdrawn before, and nothing was changed"
+    )
 
 
 def _option(session: Session, message: Message) -> None:
@@ -67,9 +71,13 @@ def _edit_arguments(session: Session, message: Message) -> None:
         arguments = json.loads(message["arguments"])
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise PermissionError(f"the arguments are not JSON: {error.msg} ({where}); the call still waits") from error
+        raise PermissionError(
+            f"the arguments are not JSON: {error.msg} ({where}); the call still waits"
+        ) from error
     if not isinstance(arguments, dict):
-        raise PermissionError("the arguments must be a JSON object, {…}, with a name for each; the call still waits")
+        raise PermissionError(
+            "the arguments must be a JSON object, {…}, with a name for each; the call still waits"
+        )
     request.allow(arguments=unmasked(cast("dict[str, Any]", arguments), request.tool_call.arguments))
 
 
@@ -94,7 +102,9 @@ def _plan_edit(session: Session, message: Message) -> PlanEdit:
         case "remove":
             return RemoveEntry(index)
         case op:
-            raise AcpError(f"this version knows no plan operation {op!r}: run the cell again to renew the view")
+            raise AcpError(
+                f"this version knows no plan operation {op!r}: run the cell again to renew the view"
+            )
 
 
 def _toggled(session: Session, message: Message, status: str) -> str:

@@ -31,11 +31,13 @@ _INVISIBLE = (
     "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
 _HIDDEN = f"{_CONTROLS}{_INVISIBLE}\ud800-\udfff"
-#: Anything that may need a visible escape: blanks enough to push text out of sight, many empty lines, characters.
+#: What may need a visible escape: blanks enough to push text out of sight, many empty lines, characters.
 _ODD = re.compile(rf"[{_BLANK}]{{33,}}|\n(?:[{_BLANK}]*\n){{6,}}|[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
 
-# Scripts whose letters take other shapes with a joiner between or after them (Unicode core specification, 9–16).
-_SHAPED = re.compile("[\u0600-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff]")
+# Scripts whose letters take other shapes with a joiner beside them (Unicode core specification, 9–16).
+_SHAPED = re.compile(
+    "[\u0600-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff]"
+)
 _EMOJI = re.compile("[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff]")
 _HAN = re.compile("[\u2e80-\u2fff\u3005\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _MONGOLIAN = re.compile("[\u1820-\u18aa]")
@@ -93,7 +95,9 @@ def text(value: str) -> Html:
 
 def plain(value: str) -> str:
     """`value` with misleading characters as `[U+202E]`, for places that hold text only."""
-    return _ODD.sub(lambda match: match[0] if (name := _name(match)) is None else f"[{name}]", value.replace("\r\n", "\n"))
+    return _ODD.sub(
+        lambda match: match[0] if (name := _name(match)) is None else f"[{name}]", value.replace("\r\n", "\n")
+    )
 
 
 #: Attributes that people read or hear; all others hold values that must come back verbatim.
@@ -117,8 +121,12 @@ _VOID = frozenset({"br", "hr", "input"})
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
-    """An element. Attributes: `class_`, `data_index` → `data-index`; True is bare, None and False are left out."""
-    opened = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None and value is not False)
+    """An element: `class_` is `class`, `data_index` `data-index`; True is bare, None and False left out."""
+    opened = "".join(
+        _attribute(key, value)
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
     if name in _VOID:
         return Html(f"<{name}{opened}>")
     return Html(f"<{name}{opened}>{join(children)}</{name}>")
@@ -126,4 +134,8 @@ def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -
 
 def join(children: Iterable[Child], between: str = "") -> Html:
     """Children one after the other."""
-    return Html(text(between).join(child if isinstance(child, Html) else text(child) for child in children if child is not None))
+    return Html(
+        text(between).join(
+            child if isinstance(child, Html) else text(child) for child in children if child is not None
+        )
+    )

@@ -63,7 +63,14 @@ class _Renderer(RendererHTML):
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Env) -> str:
         source = str(tokens[idx].attrGet("src"))
-        return tag("a", tokens[idx].content or source, href=source, title=source, target="_blank", rel="noopener noreferrer")
+        return tag(
+            "a",
+            tokens[idx].content or source,
+            href=source,
+            title=source,
+            target="_blank",
+            rel="noopener noreferrer",
+        )
 
 
 def _parser() -> MarkdownIt:
@@ -101,7 +108,9 @@ def _blocks(source: str, env: Env) -> list[_Block]:
     found: list[_Block] = []
     for token in _SPLITTER.parse(source, env):
         if token.level == 0 and token.nesting >= 0 and token.map:
-            found.append(_Block(offsets[token.map[0]], offsets[min(token.map[1], len(offsets) - 1)], token.type))
+            found.append(
+                _Block(offsets[token.map[0]], offsets[min(token.map[1], len(offsets) - 1)], token.type)
+            )
     return found
 
 
@@ -115,14 +124,14 @@ class Piece(NamedTuple):
 class Answer:
     """A Markdown text that grows at its end.
 
-    `grow(source, final)` takes the text so far and returns the pieces that show it, of which those that have not
+    `grow(source, final)` takes the text so far and returns the pieces that show it; those that have not
     changed are the same objects as before. Once final, the pieces joined are exactly `markdown(source)`.
     """
 
     def __init__(self) -> None:
         self._taken = 0
         self._tail = ""
-        self._env: Env = {}
+        self._env: Env = dict[str, Any]()
         self._closed: list[Piece] = []
         self._plain = PlainText()
         self._kind: str | None = None
@@ -145,17 +154,18 @@ class Answer:
     def _finish(self, source: str) -> None:
         # A link definition also works for the text before it, which has been rendered without.
         if "]:" in source:
-            self._closed, self._env, self._tail = [], {}, _normal(source)
+            self._closed, self._env, self._tail = [], dict[str, Any](), _normal(source)
         blocks = _blocks(self._tail, self._env)
         self._closed += [self._render(block) for block in blocks]
         self._tail = ""
 
     def _worth_splitting(self, new: str) -> bool:
-        """Whether a long open block may have closed. Splitting costs its whole length, so not at every change."""
+        """Whether a long open block may have closed. To see costs its length, so not at every change."""
         grown = len(self._tail) - self._split_at
+        end = self._tail[-len(new) - 3 :]
         if self._kind == "fence":
-            return "```" in new or "~~~" in new
-        closes = "\n\n" in self._tail[-len(new) - 2 :]
+            return "```" in end or "~~~" in end
+        closes = "\n\n" in end
         if closes and self._kind in ("paragraph_open", "blockquote_open", "table_open"):
             return True
         return grown > len(self._tail) / (16 if closes else 4)
@@ -179,7 +189,9 @@ class Answer:
     def _open(self) -> list[Piece]:
         if len(self._tail) <= OPEN_LIMIT:
             env: Env = {"references": dict(self._env.get("references", {}))}
-            return [Piece(html) for block in _blocks(self._tail, env) if (html := self._render(block, env).html)]
+            return [
+                Piece(html) for block in _blocks(self._tail, env) if (html := self._render(block, env).html)
+            ]
         if self._kind == "fence":
             return [Piece(html, "code") for html in self._plain.grow(self._tail.partition("\n")[2])]
         return [Piece(html, "text") for html in self._plain.grow(self._tail)]
@@ -189,7 +201,7 @@ class Answer:
 
 
 class PlainText:
-    """A plain text that grows at its end, in pieces of about `PIECE` characters; only the last one changes."""
+    """A plain text that grows at its end, in pieces of about `PIECE` characters; only the last changes."""
 
     def __init__(self) -> None:
         self._done = 0

@@ -1,18 +1,19 @@
 """Keyed parts of a view, and the patch from what is painted to what should be.
 
-A part is one element. It stands in a slot: an element with `data-slot` inside another part, or the view's root
-(slot `""`). Elements with `data-slot` are empty in their own part; their children are parts.
+A part is one element. It stands in a slot: an element with `data-slot` inside another part, or the view's
+root (slot `""`). Elements with `data-slot` are empty in their own part; their children are parts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from .html import Html
 
 T = TypeVar("T")
+Inputs = TypeVarTuple("Inputs")
 
 #: The slot of a view's outermost part.
 ROOT = ""
@@ -38,7 +39,7 @@ class Patch(NamedTuple):
 
 
 def diff(painted: Sequence[Part], wanted: Sequence[Part]) -> Patch:
-    """The patch that makes `painted` look like `wanted`: a part is set when it is new, changed or out of place."""
+    """The patch from `painted` to `wanted`: a part is set when it is new, changed or out of place."""
     before = {part.key: part for part in painted}
     keys = {part.key for part in wanted}
     kept = {part.key for part in wanted if part.key in before and before[part.key].slot == part.slot}
@@ -88,8 +89,8 @@ def assemble(parts: Iterable[Part]) -> Html:
 class Memo:
     """Keeps what was made for a key, and gives it back while what it was made from is the same.
 
-    The values of a session's state are frozen and shared between states, so identity tells. A new `scope` (the
-    number of the turn shown) forgets everything.
+    The values of a session's state are frozen and shared between states, so identity tells. A new `scope`
+    (the number of the turn shown) forgets everything.
     """
 
     def __init__(self) -> None:
@@ -101,17 +102,18 @@ class Memo:
             self._kept.clear()
             self._scope = scope
 
-    def __call__(self, key: str, inputs: tuple[Any, ...], make: Callable[[], T]) -> T:
+    def __call__(self, key: str, make: Callable[[*Inputs], T], *inputs: *Inputs) -> T:
+        """`make(*inputs)`, or what it was the last time where the inputs are the same."""
         kept = self._kept.get(key)
-        if kept is not None and len(kept[0]) == len(inputs) and all(map(_same, kept[0], inputs)):
+        if kept is not None and all(map(_same, kept[0], inputs)):
             return kept[1]
-        made = make()
+        made = make(*inputs)
         self._kept[key] = inputs, made
         return made
 
-    def keep(self, key: str, make: Callable[[], T]) -> T:
-        """An object that lives as long as the scope, made on first need."""
-        return self(key, (), make)
+    def parts(self, key: str, make: Callable[[*Inputs], Iterable[Part]], *inputs: *Inputs) -> list[Part]:
+        """The same for what makes several parts."""
+        return self(key, lambda *given: list(make(*given)), *inputs)
 
 
 def _same(old: Any, new: Any) -> bool:

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from ..protocol.messages import PermissionOption, ToolCall
 from ..session.state import PermissionState
-from .html import Html, join, misleads, tag, text
-from .values import WHOLE, arguments_list, as_json, count, editable_json, masked, shortened, signature, size
+from .html import Html, join, misleads, tag
+from .preview import preview
+from .values import WHOLE, arguments_list, editable_json, masked, signature
 
 #: Option kind → the key that chooses it while the card has the focus, and the look of its button.
 KINDS = {
@@ -50,8 +51,10 @@ def _line(state: PermissionState) -> Html:
 
 def _card(state: PermissionState, controls: bool) -> Html:
     request, call = state.request, state.request.tool_call
-    written = "".join([request.title, request.description or "", call.name, request.preview or "", *_texts(call.arguments)])
-    warning = "This request contains characters that are invisible or change the direction of text. They are shown as U+…"
+    written = "".join(
+        [request.title, request.description or "", call.name, request.preview or "", *_texts(call.arguments)]
+    )
+    warning = "Some characters here are invisible or change the direction of text. They are shown as U+…"
     heading = request.title if request.title not in ("", call.name) else None
     return tag(
         "div",
@@ -60,7 +63,7 @@ def _card(state: PermissionState, controls: bool) -> Html:
         tag("p", request.description, class_="acp-quiet", dir="auto") if request.description else None,
         tag("p", "⚠ ", warning, class_="acp-warning", role="note") if misleads(written) else None,
         arguments_list(call.arguments),
-        _preview(request.preview) if request.preview else None,
+        preview(request.preview) if request.preview else None,
         join(_answers(state)) if controls else tag("p", "Waiting for an answer.", class_="acp-quiet"),
         class_="acp-permission",
         data_request=state.request_id,
@@ -93,65 +96,51 @@ def clock(at: float | None) -> str:
     return time.strftime("%H:%M", time.localtime(at)) if at else ""
 
 
-def _preview(preview: str) -> Html:
-    """What will change; lines that begin with + or - are marked as in a diff, and counted."""
-    lines = preview.split("\n")
-    added, removed = (sum(line.startswith(sign) and not line.startswith(sign * 3) for line in lines) for sign in "+-")
-    counts = f"+{added:,} −{removed:,}"
-    if len(preview) > WHOLE:
-        body = tag("pre", shortened(preview), class_="acp-diff", dir="auto")
-        summary = f"Preview, {size(preview)}" + (f" ({counts})" if added or removed else "")
-        return tag("details", tag("summary", summary), body, class_="acp-fold")
-    body = tag("pre", join(map(_diff_line, lines), "\n"), class_="acp-diff", dir="auto", aria_label="Preview")
-    if len(lines) <= 40:
-        return body
-    return tag("details", tag("summary", f"Preview, {count(len(lines), 'line')} ({counts})"), body, class_="acp-fold", open=True)
-
-
-def _diff_line(line: str) -> Html:
-    look = {"+": "add", "-": "del", "@": "at", " ": "at"}.get(line[:1])
-    return tag("span", line, class_=look) if look else text(line)
-
-
 def _answers(state: PermissionState) -> Iterator[Html]:
-    call = state.request.tool_call
-    buttons = list(_options(state.request.options))
-    edit = _button("Edit arguments", EDIT_KEY, data_action="edit-arguments", aria_expanded="false")
-    kinds = {option.kind for option in state.request.options}
-    allows = any(kind.startswith("allow") for kind in kinds)
-    position = next((at for at, option in enumerate(state.request.options) if not option.kind.startswith("allow")), None)
-    if allows and call.arguments:
-        buttons.insert(len(buttons) if position is None else position, edit)
-    reason = _button("Deny with a reason…", None, "acp-bare", data_action="deny-with-reason", aria_expanded="false")
+    call, options = state.request.tool_call, state.request.options
+    buttons = list(_options(options))
+    editable = any(option.kind.startswith("allow") for option in options) and bool(call.arguments)
+    if editable:
+        edit = _button("Edit arguments", EDIT_KEY, data_action="edit-arguments", aria_expanded="false")
+        after_yes = (at for at, option in enumerate(options) if not option.kind.startswith("allow"))
+        buttons.insert(next(after_yes, len(buttons)), edit)
+    reason = _button(
+        "Deny with a reason…", look="acp-bare", data_action="deny-with-reason", aria_expanded="false"
+    )
     yield tag("div", *buttons, reason, _scope(state), class_="acp-answers")
-    yield tag(
+    field = tag("input", name="reason", autocomplete="off", dir="auto")
+    yield _form("deny-with-reason", "Reason, which the model reads", field, "Deny", "acp-danger")
+    if editable:
+        yield _edit_form(call)
+
+
+def _edit_form(call: ToolCall) -> Html:
+    written = editable_json(masked(call.arguments))
+    if len(written) > WHOLE:
+        note = tag("p", "Too long to edit here: use %acp approve --var NAME.", class_="acp-quiet")
+        return tag("form", note, _back(), class_="acp-form", data_action="edit-arguments", hidden=True)
+    rows = min(14, written.count("\n") + 2)
+    field = tag("textarea", written, name="arguments", spellcheck="false", rows=rows)
+    label = "Arguments of this one call, as JSON"
+    return _form("edit-arguments", label, field, "Allow with these arguments", "acp-primary")
+
+
+def _form(action: str, label: str, field: Html, submit: str, look: str) -> Html:
+    """A form that the button with the same action opens."""
+    button = tag("button", submit, class_=f"acp-btn {look}")
+    return tag(
         "form",
-        tag("label", "Reason, which the model reads ", tag("input", name="reason", autocomplete="off", dir="auto")),
-        tag("button", "Deny", class_="acp-btn acp-danger"),
-        tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form"),
+        tag("label", label, field),
+        button,
+        _back(),
         class_="acp-form",
-        data_action="deny-with-reason",
+        data_action=action,
         hidden=True,
     )
-    if allows and call.arguments:
-        yield tag(
-            "form",
-            tag(
-                "label",
-                "Arguments, as JSON",
-                tag("textarea", editable_json(masked(call.arguments)), name="arguments", spellcheck="false", rows=_rows(call)),
-            ),
-            tag("span", "Allows this call once, with these arguments.", class_="acp-quiet"),
-            tag("button", "Allow with these arguments", class_="acp-btn acp-primary"),
-            tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form"),
-            class_="acp-form",
-            data_action="edit-arguments",
-            hidden=True,
-        )
 
 
-def _rows(call: ToolCall) -> int:
-    return min(14, as_json(call.arguments, 2).count("\n") + 2)
+def _back() -> Html:
+    return tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form")
 
 
 def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
@@ -168,10 +157,14 @@ def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
         unknown = None if option.kind in KINDS else tag("span", f" ({option.kind})", class_="acp-quiet")
         label = join([option.name, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
         why = "The agent offers two answers under this one id, so it cannot be chosen." if twice else None
-        yield _button(label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice, title=why)
+        yield _button(
+            label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice, title=why
+        )
 
 
-def _button(label: str, key: str | None, look: str | None = None, **attributes: str | bool | None) -> Html:
+def _button(
+    label: str, key: str | None = None, look: str | None = None, **attributes: str | bool | None
+) -> Html:
     return tag(
         "button",
         tag("bdi", label),
@@ -189,5 +182,9 @@ def _scope(state: PermissionState) -> Html | None:
         return None
     name = tag("bdi", state.request.tool_call.name)
     return tag(
-        "span", "“Always” covers ", name, " with these arguments, in this session. Revoke with %acp rules.", class_="acp-scope"
+        "span",
+        "“Always” covers ",
+        name,
+        " with these arguments, in this session. Revoke with %acp rules.",
+        class_="acp-scope",
     )

@@ -17,24 +17,23 @@ UNKNOWN_MARK = "◇"
 LONG_ENTRY = 1_000
 
 
-def plan_parts(plan: Plan, memo: Memo, *, slot: str, controls: bool, running: bool, stale: bool, alone: bool) -> list[Part]:
+def plan_parts(plan: Plan, memo: Memo, *, slot: str, controls: bool, stale: bool, alone: bool) -> list[Part]:
     """The parts of one plan.
 
-    `running`: a turn runs; `stale`: a turn has ended with entries still in progress; `alone`: no other plan is
-    shown beside it, so it needs no id for a name.
+    `stale`: no turn runs any more, so entries in progress are not worked on; `alone`: no other plan is shown,
+    so this one needs no id for a name.
     """
-    return memo(
-        slot_name("plan", plan.plan_id),
-        (plan, slot, controls, running, stale, alone),
-        lambda: list(_plan_parts(plan, memo, slot, controls, stale, alone)),
-    )
+    return memo.parts(slot_name("plan", plan.plan_id), _plan_parts, plan, memo, slot, controls, stale, alone)
 
 
-def _plan_parts(plan: Plan, memo: Memo, slot: str, controls: bool, stale: bool, alone: bool) -> Iterator[Part]:
+def _plan_parts(
+    plan: Plan, memo: Memo, slot: str, controls: bool, stale: bool, alone: bool
+) -> Iterator[Part]:
     key = slot_name("plan", plan.plan_id)
     title = plan.title or ("Plan" if alone else f"Plan {plan.plan_id}")
     label = f"Plan: {plan.title}" if plan.title else title
-    yield Part(key, slot, tag("section", class_="acp-plan", data_plan_id=plan.plan_id, aria_label=label, data_slot=key))
+    section = tag("section", class_="acp-plan", data_plan_id=plan.plan_id, aria_label=label, data_slot=key)
+    yield Part(key, slot, section)
     yield Part(f"{key}.head", key, _head(plan, title, controls))
     yield from PLAN_TYPES.get(plan.type, _unknown)(plan, key, memo, controls)
     if stale and any(entry.status == "in_progress" for entry in plan.entries):
@@ -80,16 +79,28 @@ def _items(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
     done, total = plan.progress
     if total:
         bar = Html(f'<i style="width:{100 * done // total}%"></i>')
-        attributes = {"aria_valuemin": 0, "aria_valuemax": total, "aria_valuenow": done, "aria_label": progress(plan)}
-        yield Part(f"{key}.bar", key, tag("div", bar, class_="acp-progress", role="progressbar", **attributes))
+        attributes = {
+            "aria_valuemin": 0,
+            "aria_valuemax": total,
+            "aria_valuenow": done,
+            "aria_label": progress(plan),
+        }
+        yield Part(
+            f"{key}.bar", key, tag("div", bar, class_="acp-progress", role="progressbar", **attributes)
+        )
         entries = f"{key}.entries"
         # Without list-style some screen readers need the role to see a list.
         # Where no stylesheet is applied, numbers of the list's own would double the entries' numbers.
-        yield Part(entries, key, tag("ol" if controls else "ul", class_="acp-entries", role="list", data_slot=entries))
+        yield Part(
+            entries,
+            key,
+            tag("ol" if controls else "ul", class_="acp-entries", role="list", data_slot=entries),
+        )
+        current = plan.current
         for index, entry in enumerate(plan.entries, 1):
             name = f"{entries}.{index}"
-            current, first = index == plan.current, index == (plan.current or 1)
-            html = memo(name, (entry, controls, current, first), lambda: _entry(index, entry, controls, current, first))
+            stop = controls and index == (current or 1)
+            html = memo(name, _entry, index, entry, controls, index == current, stop)
             yield Part(name, entries, html)
     else:
         yield Part(f"{key}.empty", key, tag("p", "No steps yet.", class_="acp-quiet acp-empty"))
@@ -99,7 +110,7 @@ def _items(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
         yield Part(f"{key}.add", key, _add(plan.plan_id))
 
 
-def _entry(index: int, entry: PlanEntry, controls: bool, current: bool, first: bool) -> Html:
+def _entry(index: int, entry: PlanEntry, controls: bool, current: bool, stop: bool) -> Html:
     status, priority = entry.status, entry.priority
     said = status.replace("_", " ").strip() if status in MARKS else status
     # Words for what else only mark, colour or weight would say. Pending and medium go without saying.
@@ -108,8 +119,15 @@ def _entry(index: int, entry: PlanEntry, controls: bool, current: bool, first: b
         words.append(status)
     content = inline_code(entry.content)
     if len(entry.content) > LONG_ENTRY:
-        summary = tag("summary", inline_code(entry.content[:200] + "…"), " ", tag("span", size(entry.content), class_="acp-quiet"))
-        content = tag("details", summary, tag("div", content, class_="acp-pre", dir="auto"), class_="acp-fold")
+        summary = tag(
+            "summary",
+            inline_code(entry.content[:200] + "…"),
+            " ",
+            tag("span", size(entry.content), class_="acp-quiet"),
+        )
+        content = tag(
+            "details", summary, tag("div", content, class_="acp-pre", dir="auto"), class_="acp-fold"
+        )
     return tag(
         "li",
         tag("span", MARKS.get(status, UNKNOWN_MARK), class_="acp-mark", aria_hidden="true"),
@@ -124,11 +142,11 @@ def _entry(index: int, entry: PlanEntry, controls: bool, current: bool, first: b
         data_status=status,
         data_priority=priority,
         aria_current="step" if current else None,
-        tabindex=(0 if first else -1) if controls else None,
+        tabindex=(0 if stop else -1) if controls else None,
     )
 
 
-#: Operation → sign, what it does, and for those that can be taken back: in which status, and what it does then.
+#: Operation → sign, what it does, and where it can be taken back: in which status, and what it does then.
 ROW_TOOLS: dict[str, tuple[str, str, str | None, str | None]] = {
     "done": ("✓", "Mark as done", "completed", "Mark as not done"),
     "start": ("▸", "Mark as in progress", "in_progress", "Mark as not in progress"),
@@ -159,7 +177,14 @@ def _row_tools(plan_id: str) -> Html:
 
 
 def _add(plan_id: str) -> Html:
-    field = tag("input", name="content", aria_label="Add a step", placeholder="Add a step", autocomplete="off", dir="auto")
+    field = tag(
+        "input",
+        name="content",
+        aria_label="Add a step",
+        placeholder="Add a step",
+        autocomplete="off",
+        dir="auto",
+    )
     return tag("form", field, class_="acp-add", data_action="plan", data_op="add", data_plan=plan_id)
 
 
@@ -171,19 +196,29 @@ def _markdown(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part
 
 
 def _file(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
-    where = tag("p", "The plan is kept in ", tag("bdi", tag("code", plan.uri or "an unnamed file")), class_="acp-plan-file")
+    where = tag(
+        "p",
+        "The plan is kept in ",
+        tag("bdi", tag("code", plan.uri or "an unnamed file")),
+        class_="acp-plan-file",
+    )
     yield Part(f"{key}.file", key, where)
 
 
 def _unknown(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
-    label = tag("p", "A plan of type ", tag("bdi", tag("code", plan.type)), ", shown as it came:", class_="acp-quiet")
-    body = [block(plan.content, "content") if plan.content else None, shown(plan.raw, "plan") if plan.raw else None]
+    label = tag(
+        "p", "A plan of type ", tag("bdi", tag("code", plan.type)), ", shown as it came:", class_="acp-quiet"
+    )
+    body = [
+        block(plan.content, "content") if plan.content else None,
+        shown(plan.raw, "plan") if plan.raw else None,
+    ]
     if plan.entries:
         yield from _items(plan, key, memo, controls=False)
     yield Part(f"{key}.raw", key, tag("div", label, join(body)))
 
 
-#: Plan type → what makes its parts, given the plan, the key of its section, the memo and whether it has controls.
+#: Plan type → what makes its parts, given the plan, its section's key, the memo, and whether it has controls.
 PLAN_TYPES: dict[str, Callable[[Plan, str, Memo, bool], Iterator[Part]]] = {
     "items": _items,
     "markdown": _markdown,

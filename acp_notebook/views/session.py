@@ -28,10 +28,16 @@ def render_turn(number: int | None = None) -> Render:
     """The view of one turn: state, plans, the turn itself. `number` is 1-based; None follows the latest."""
 
     def render(state: SessionState, memo: Memo, controls: bool = True) -> list[Part]:
-        turn = state.turn if number is None else state.turns[number - 1] if number <= len(state.turns) else None
-        return list(_view(state, memo, controls, "turn", turn))
+        return list(_view(state, memo, controls, "turn", turn_of(state, number)))
 
     return render
+
+
+def turn_of(state: SessionState, number: int | None) -> TurnState | None:
+    """The turn with this 1-based number, the latest when None; None where there is none."""
+    if number is None:
+        return state.turn
+    return state.turns[number - 1] if 1 <= number <= len(state.turns) else None
 
 
 def render_plan(plan_id: str | None = None) -> Render:
@@ -44,14 +50,18 @@ def render_plan(plan_id: str | None = None) -> Render:
 
 
 def _view(
-    state: SessionState, memo: Memo, controls: bool, kind: str, turn: TurnState | None, plan_id: str | None = None
+    state: SessionState,
+    memo: Memo,
+    controls: bool,
+    kind: str,
+    turn: TurnState | None,
+    plan_id: str | None = None,
 ) -> Iterator[Part]:
     memo.scope(turn.number if turn else 0)
     controls = controls and not state.closed
-    running = state.status != "idle"
     root = tag(
         "div",
-        class_="acp-view acp-running" if running else "acp-view",
+        class_="acp-view" if state.status == "idle" else "acp-view acp-running",
         data_view=kind,
         role="region",
         aria_label=f"{'Plan' if kind == 'plan' else 'Agent session'} {state.name}",
@@ -59,7 +69,7 @@ def _view(
     )
     yield Part(VIEW, ROOT, root)
     if kind != "plan":
-        yield Part("head", VIEW, _head(state, controls, settings=kind == "session"))
+        yield Part("head", VIEW, _head(state, kind, turn, controls))
     yield from _plans(state, memo, controls, kind, plan_id)
     if turn:
         yield from turn_parts(turn, memo, slot=VIEW, controls=controls)
@@ -69,31 +79,34 @@ def _view(
 
 
 def _plans(state: SessionState, memo: Memo, controls: bool, kind: str, plan_id: str | None) -> Iterator[Part]:
-    running = state.status != "idle"
-    stale = not running and bool(state.turns)
+    stale = state.status == "idle" and bool(state.turns)
     plans = list(state.plans.values())
     if kind == "plan":
-        plans = [state.plans[plan_id]] if plan_id in state.plans else [state.plan]
+        plans = [state.plan if plan_id is None else state.plans.get(plan_id, state.plan)]
     elif kind == "session" and not plans:
         plans = [state.plan]
     for plan in plans:
         alone = len(plans) == 1
-        yield from plan_parts(plan, memo, slot=VIEW, controls=controls, running=running, stale=stale, alone=alone)
+        yield from plan_parts(plan, memo, slot=VIEW, controls=controls, stale=stale, alone=alone)
 
 
 # -- header ----------------------------------------------------------------------------------------------
 
 
-def _head(state: SessionState, controls: bool, settings: bool) -> Html:
-    shown = "closed" if state.closed else {"idle": "idle", "requires_action": "waiting"}.get(state.status, "running")
-    fields = [_setting(option, controls) for option in state.config] if settings else []
+def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool) -> Html:
+    light, words = _status(state, kind, turn)
+    fields = [_setting(option, controls) for option in state.config] if kind == "session" else []
     cancel = tag("button", "Cancel turn", type="button", class_="acp-btn", data_action="cancel")
+    cancellable = controls and state.status != "idle"
+    role = "status" if controls else None  # a live region: what changes in it is read aloud
     return tag(
         "div",
         tag("span", state.agent, class_="acp-agent", dir="auto"),
+        " ",
         tag("span", _model(state), class_="acp-model acp-quiet", dir="auto") if state.model else None,
-        tag("span", _status(state), class_="acp-state", data_state=shown, role="status"),
-        tag("span", *fields, cancel if controls and state.status != "idle" else None, class_="acp-controls"),
+        " ",
+        tag("span", words, class_="acp-state", data_state=light, role=role),
+        tag("span", *fields, cancel if cancellable else None, class_="acp-controls"),
         class_="acp-head",
     )
 
@@ -102,14 +115,26 @@ def _model(state: SessionState) -> str:
     return f"scripted {state.model}, no language model" if state.scripted else state.model
 
 
-def _status(state: SessionState) -> str:
+def _status(state: SessionState, kind: str, turn: TurnState | None) -> tuple[str, str]:
+    """What the light says (for the stylesheet), and the words."""
     if state.closed:
-        return "closed"
+        return "closed", "closed"
     if state.status == "idle":
-        return "ready" if state.turn is None or state.turn.stop_reason == "end_turn" else f"ready · last turn {state.turn.stop_reason}"
-    words = "waiting for you" if state.status == "requires_action" else "working"
+        ended = ENDED.get(turn.stop_reason or "", turn.stop_reason or "") if turn else ""
+        if kind == "turn":
+            return "idle", ended
+        return "idle", f"ready · last turn {ended}" if ended not in ("", "finished") else "ready"
     current, total = state.plan.current, len(state.plan)
-    return f"{words} · step {current} of {total}" if current else words
+    step = f" · step {current} of {total}" if current else ""
+    return (
+        ("waiting", f"waiting for you{step}")
+        if state.status == "requires_action"
+        else ("running", f"working{step}")
+    )
+
+
+#: Stop reason → word, where the reason's own name is not the word.
+ENDED = {"end_turn": "finished", "error": "failed", "max_tokens": "out of tokens", "refusal": "refused"}
 
 
 def _setting(option: ConfigOption, controls: bool) -> Html:
@@ -117,9 +142,8 @@ def _setting(option: ConfigOption, controls: bool) -> Html:
     name = tag("bdi", option.name)
     known = {value.value: value.name for value in option.values}
     if not controls or option.type not in ("select", "boolean"):
-        value = option.current
-        said = ("on" if value else "off") if isinstance(value, bool) else known.get(value, value if isinstance(value, str) else as_json(value))
-        return tag("span", name, " ", tag("bdi", said, class_="acp-value"), class_="acp-setting", title=option.description)
+        value = tag("bdi", _value(option.current, known), class_="acp-value")
+        return tag("span", name, " ", value, class_="acp-setting", title=option.description)
     if option.type == "boolean":
         field = tag("input", type="checkbox", data_config=option.id, checked=option.current is True)
         return tag("label", field, " ", name, class_="acp-setting", title=option.description)
@@ -127,4 +151,17 @@ def _setting(option: ConfigOption, controls: bool) -> Html:
     if isinstance(option.current, str) and option.current not in known:
         values.insert(0, (option.current, option.current))
     choices = [tag("option", label, value=value, selected=value == option.current) for value, label in values]
-    return tag("label", name, " ", tag("select", *choices, data_config=option.id), class_="acp-setting", title=option.description)
+    return tag(
+        "label",
+        name,
+        " ",
+        tag("select", *choices, data_config=option.id),
+        class_="acp-setting",
+        title=option.description,
+    )
+
+
+def _value(current: object, known: dict[str, str]) -> str:
+    if isinstance(current, bool):
+        return "on" if current else "off"
+    return known.get(current, current) if isinstance(current, str) else as_json(current)

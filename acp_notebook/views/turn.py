@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from ..protocol.messages import FINAL_STATUSES, Notice
 from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
@@ -12,7 +13,7 @@ from .parts import Memo, Part
 from .permission import permission
 from .values import arguments_list, block, count, seconds, shown, signature
 
-#: Tool call status → mark, and what is said beside it (None: the mark says it; screen readers hear the status).
+#: Tool call status → mark, and what is said beside it (None: nothing, but screen readers hear the status).
 CALL_MARKS = {
     "pending": ("○", "waiting"),
     "in_progress": ("▸", "running"),
@@ -39,17 +40,17 @@ OUTPUT = 12_000
 def turn_parts(turn: TurnState, memo: Memo, *, slot: str, controls: bool) -> list[Part]:
     """The parts of a turn."""
     key = f"t{turn.number}"
-    return memo(key, (turn, slot, controls), lambda: list(_turn_parts(turn, memo, key, slot, controls)))
+    return memo.parts(key, _turn_parts, turn, memo, key, slot, controls)
 
 
 def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool) -> Iterator[Part]:
     yield Part(key, slot, tag("section", class_="acp-turn", aria_label=f"Turn {turn.number}", data_slot=key))
-    yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", (turn.prompt,), lambda: _prompt(turn.prompt)))
+    yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", _prompt, turn.prompt))
     last = len(turn.items) - 1
     for position, item in enumerate(turn.items):
         final = position < last or turn.stop_reason is not None
         name = f"{key}.i{position}"
-        yield from memo(name, (item, final, controls), lambda: list(_item(item, name, key, memo, final, controls)))
+        yield from memo.parts(name, _item, item, name, key, memo, final, controls)
     if turn.stop_reason is not None:
         yield from _end(turn, key)
 
@@ -62,7 +63,7 @@ def _prompt(prompt: str) -> Html:
 
 def item_parts(item: Item, name: str, slot: str, memo: Memo, controls: bool) -> list[Part]:
     """The parts of an item that stands outside any turn."""
-    return memo(name, (item, controls), lambda: list(_item(item, name, slot, memo, True, controls)))
+    return memo.parts(name, _item, item, name, slot, memo, True, controls)
 
 
 def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool) -> Iterator[Part]:
@@ -81,21 +82,27 @@ def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: b
 
 def _message(item: Message, name: str, slot: str, memo: Memo, final: bool) -> Iterator[Part]:
     yield Part(name, slot, tag("div", class_="acp-message", dir="auto", data_slot=name))
-    answer = memo.keep(f"{name}.answer", Answer)
+    answer = memo(f"{name}.answer", Answer)
     wrapper: str | None = None
     for position, (html, opened) in enumerate(answer.grow(item.text, final)):
         if opened and wrapper is None:
             wrapper = f"{name}.open"
-            yield Part(wrapper, name, tag("div", class_=f"acp-open acp-open-{opened}", dir="auto", data_slot=wrapper))
-        yield Part(f"{name}.{'p' if opened else 'b'}{position}", wrapper if opened and wrapper else name, html)
+            yield Part(
+                wrapper, name, tag("div", class_=f"acp-open acp-open-{opened}", dir="auto", data_slot=wrapper)
+            )
+        yield Part(
+            f"{name}.{'p' if opened else 'b'}{position}", wrapper if opened and wrapper else name, html
+        )
 
 
 def _thought(item: Thought, name: str, slot: str, memo: Memo) -> Iterator[Part]:
     inside = f"{name}.text"
-    said = "Thinking…" if item.ended is None else f"Thought for {seconds(max(0.0, item.ended - item.started))}"
+    said = (
+        "Thinking…" if item.ended is None else f"Thought for {seconds(max(0.0, item.ended - item.started))}"
+    )
     body = tag("div", class_="acp-log", dir="auto", data_slot=inside, data_stick=True)
     yield Part(name, slot, tag("details", tag("summary", said), body, class_="acp-thought"))
-    for position, html in enumerate(memo.keep(f"{name}.plain", PlainText).grow(item.text)):
+    for position, html in enumerate(memo(f"{name}.plain", PlainText).grow(item.text)):
         yield Part(f"{inside}.{position}", inside, html)
 
 
@@ -104,6 +111,7 @@ def _tool_call(call: ToolCallState) -> Html:
     took = None
     if call.status in FINAL_STATUSES and call.ended is not None and call.started:
         took = seconds(max(0.0, call.ended - call.started))
+    given: Any = call.raw_input
     title = call.title if call.title and call.title != call.name else None
     facts = " · ".join(filter(None, [words, call.reason, took]))
     summary = tag(
@@ -118,9 +126,11 @@ def _tool_call(call: ToolCallState) -> Html:
     return tag(
         "details",
         summary,
-        arguments_list(call.raw_input) if isinstance(call.raw_input, dict) and call.raw_input else None,
+        arguments_list(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) and given else None,
         _labelled("printed", block(call.printed, "printed", OUTPUT)) if call.printed else None,
-        _labelled("result", shown(call.raw_output, "result", OUTPUT)) if call.raw_output is not None else None,
+        _labelled("result", shown(call.raw_output, "result", OUTPUT))
+        if call.raw_output is not None
+        else None,
         class_="acp-tool-call",
         data_tool_call_id=call.tool_call_id,
         data_status=call.status,
@@ -134,7 +144,14 @@ def _labelled(label: str, body: Html) -> Html:
 def _notice(notice: Notice) -> Html:
     mark, word = LEVELS.get(notice.level, ("ℹ", notice.level))
     said = tag("span", f"{word}: ", class_="acp-sr")
-    return tag("p", tag("span", mark, class_="acp-mark", aria_hidden="true"), said, tag("bdi", notice.text), class_="acp-notice", data_level=notice.level)
+    return tag(
+        "p",
+        tag("span", mark, class_="acp-mark", aria_hidden="true"),
+        said,
+        tag("bdi", notice.text),
+        class_="acp-notice",
+        data_level=notice.level,
+    )
 
 
 def _end(turn: TurnState, key: str) -> Iterator[Part]:
@@ -144,7 +161,15 @@ def _end(turn: TurnState, key: str) -> Iterator[Part]:
         mark = "✗" if reason == "error" else "–"
         error = tag("bdi", f" {turn.error}") if turn.error else None
         level = "error" if reason == "error" else "info"
-        line = tag("p", tag("span", mark, class_="acp-mark", aria_hidden="true"), " ", said, error, class_="acp-notice acp-ending", data_level=level)
+        line = tag(
+            "p",
+            tag("span", mark, class_="acp-mark", aria_hidden="true"),
+            " ",
+            said,
+            error,
+            class_="acp-notice acp-ending",
+            data_level=level,
+        )
         yield Part(f"{key}.ending", key, line)
     yield Part(f"{key}.usage", key, _usage(turn))
 

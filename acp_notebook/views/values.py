@@ -1,4 +1,4 @@
-"""Arguments, results and other values as people read them: secrets masked, long ones folded with exact counts."""
+"""Arguments, results and other values as people read them: secrets masked, long ones folded and counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def masked(value: Any, name: str = "") -> Any:
     """`value` with the texts masked whose name says that they are secrets, at any depth."""
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
-        return {key: masked(item, str(key) if not _SECRET.search(name) else name) for key, item in items}
+        return {key: masked(item, name if _SECRET.search(name) else str(key)) for key, item in items}
     if isinstance(value, list | tuple):
         return [masked(item, name) for item in cast("list[Any]", value)]
     # A number or a flag under such a name is a limit or a switch (`max_tokens`).
@@ -34,16 +34,16 @@ def masked(value: Any, name: str = "") -> Any:
 
 
 def unmasked(edited: Any, original: Any) -> Any:
-    """`edited`, which a person made from `masked(original)`, with the secrets that were left masked put back."""
-    if edited == MASK:
+    """`edited`, made by a person from `masked(original)`, with the secrets put back that were left masked."""
+    if edited == MASK and original is not None:
         return original
     if isinstance(edited, dict) and isinstance(original, Mapping):
-        old = cast("Mapping[str, Any]", original)
-        return {key: unmasked(item, old.get(key)) for key, item in cast("dict[str, Any]", edited).items()}
+        new, old = cast("dict[str, Any]", edited), cast("Mapping[str, Any]", original)
+        return {key: unmasked(item, old.get(key)) for key, item in new.items()}
     if isinstance(edited, list) and isinstance(original, list | tuple):
-        new, before = cast("list[Any]", edited), cast("list[Any]", original)
-        return [unmasked(item, before[at] if at < len(before) else None) for at, item in enumerate(new)]
-    return edited
+        items, before = cast("list[Any]", edited), cast("list[Any]", original)
+        return [unmasked(item, before[at] if at < len(before) else None) for at, item in enumerate(items)]
+    return cast(Any, edited)
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
@@ -57,7 +57,11 @@ def editable_json(value: Any) -> str:
     def escaped(match: re.Match[str]) -> str:
         return json.dumps(match[0])[1:-1]
 
-    return re.sub(r"[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]", escaped, as_json(value, 2))
+    return re.sub(
+        r"[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]",
+        escaped,
+        as_json(value, 2),
+    )
 
 
 def signature(name: str, arguments: Any, limit: int = 120) -> str:
@@ -100,7 +104,14 @@ def block(value: str, label: str, whole: int = WHOLE) -> Html:
     first = plain(value.lstrip()[:80].split("\n")[0])
     return tag(
         "details",
-        tag("summary", tag("span", label, class_="acp-quiet"), " ", tag("code", first + "…"), " ", tag("span", size(value), class_="acp-quiet")),
+        tag(
+            "summary",
+            tag("span", label, class_="acp-quiet"),
+            " ",
+            tag("code", first + "…"),
+            " ",
+            tag("span", size(value), class_="acp-quiet"),
+        ),
         body,
         class_="acp-fold",
     )
@@ -117,10 +128,12 @@ def shown(value: Any, label: str, whole: int = WHOLE) -> Html:
 def arguments_list(arguments: Mapping[str, Any]) -> Html:
     """All arguments of a call by name, in full; secrets masked."""
     rows: list[Html] = []
+    whole = WHOLE // max(1, len(arguments))
     for name, value in cast("dict[str, Any]", masked(arguments)).items():
-        short = isinstance(value, str) and len(value) <= 200 and "\n" not in value
+        flat = as_json(value)
+        one_line = len(flat) <= 200 and not (isinstance(value, str) and "\n" in value)
         rows.append(tag("dt", tag("bdi", name)))
-        rows.append(tag("dd", tag("bdi", as_json(value)) if short else shown(value, name)))
+        rows.append(tag("dd", tag("bdi", flat) if one_line else shown(value, name, whole)))
     return tag("dl", *rows, class_="acp-args") if rows else tag("p", "no arguments", class_="acp-quiet")
 
 

@@ -1,5 +1,8 @@
 """The live view: one widget model that shows parts, patches them as the session changes, and takes clicks."""
 
+# ipywidgets and anywidget have hardly any types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import logging
@@ -23,7 +26,7 @@ log = logging.getLogger(__name__)
 
 #: Shortest time between two patches, in seconds.
 INTERVAL = 0.05
-#: Until a page has said hello it gets the whole state, this seldom and never faster than this many characters a second.
+#: A page that has not said hello gets the whole state: this seldom, and at most so many characters a second.
 UNSEEN_INTERVAL = 0.25
 UNSEEN_RATE = 400_000
 
@@ -38,7 +41,7 @@ class View(anywidget.AnyWidget):
     _css = stylesheet()
 
     state = traitlets.Dict().tag(sync=True)
-    """What a page shows before it gets patches: `{"n": number of the last patch, "parts": [[key, slot, html], …]}`."""
+    """What a page shows at first: `{"n": number of the last patch, "parts": [[key, slot, html], …]}`."""
 
     def __init__(self, session: Session, render: Render, kind: str, number: int | None = None) -> None:
         self._session = session
@@ -55,7 +58,7 @@ class View(anywidget.AnyWidget):
         self._unsubscribe = session.subscribe(self._changed)
 
     def bundle(self) -> dict[str, Any]:
-        """What to display: the live widget, and beside it the static forms for where no widget can be shown."""
+        """What to display: the live widget, and the static forms for where no widget can be shown."""
         live: Any = super()._repr_mimebundle_()
         data = live[0] if isinstance(live, tuple) else live
         return {**(data or {}), **static_bundle(self._session.state, self._kind, self._number)}
@@ -153,6 +156,8 @@ class View(anywidget.AnyWidget):
         self._closed = True
         if unsubscribe := getattr(self, "_unsubscribe", None):
             unsubscribe()
+        if self.comm is not None:
+            self.layout.close()  # a model of its own, which ipywidgets makes for every widget and leaves
         super().close()
 
 

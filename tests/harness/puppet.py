@@ -1,16 +1,18 @@
 """An agent that a test moves by hand, and a page end for its views, without kernel and network.
 
-    session = puppet_session(host)              # a real Session on a real host
-    session.prompt("Clean it")               # a turn begins
-    session.send(AgentMessageChunk("Hello"))    # what an agent would send
-    comm = watch(session_view(session))         # what the view sends is in `comm.sent`
+session = puppet_session(host)              # a real Session on a real host
+session.prompt("Clean it")               # a turn begins
+session.send(AgentMessageChunk("Hello"))    # what an agent would send
+comm = watch(session_view(session))         # what the view sends is in `comm.sent`
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -26,6 +28,7 @@ from acp_notebook.protocol.messages import (
     ConfigOption,
     ConfigOptionUpdate,
     ConfigValue,
+    Outcome,
     PermissionOption,
     PlanRemoved,
     PlanUpdate,
@@ -61,7 +64,7 @@ OPTIONS = (
 
 
 class Puppet:
-    """The agent side, in memory. `refuse` names config values that it does not take; `fault` is raised by it."""
+    """The agent side, in memory. `refuse` names config values that it does not take."""
 
     def __init__(self, client: ClientSide, config: tuple[ConfigOption, ...] = (MODE, THINKING)) -> None:
         self.info = AgentInfo("survey-cleaner", "demo", scripted=True)
@@ -90,7 +93,9 @@ class Puppet:
         if value in self.refuse:
             raise ConfigError(f"{value!r} is not to be had now")
         self.config = tuple(
-            ConfigOption(o.id, o.name, o.category, value if o.id == option_id else o.current, o.values, o.type)
+            ConfigOption(
+                o.id, o.name, o.category, value if o.id == option_id else o.current, o.values, o.type
+            )
             for o in self.config
         )
         self.client.update(ConfigOptionUpdate(self.config))
@@ -117,7 +122,9 @@ class PuppetSession(Session):
 
     puppet: Puppet
 
-    def __init__(self, host: Host, config: tuple[ConfigOption, ...] = (MODE, THINKING), **options: Any) -> None:
+    def __init__(
+        self, host: Host, config: tuple[ConfigOption, ...] = (MODE, THINKING), **options: Any
+    ) -> None:
         def connect(client: ClientSide) -> Puppet:
             self.puppet = Puppet(client, config)
             return self.puppet
@@ -138,11 +145,20 @@ class PuppetSession(Session):
         arguments: Mapping[str, Any] | None = None,
         options: tuple[PermissionOption, ...] = OPTIONS,
         **fields: Any,
-    ) -> Any:
-        """A permission request from the agent; returns the awaitable answer."""
+    ) -> Future[Outcome]:
+        """A permission request from the agent; returns its answer to come."""
         call = ToolCall("c2", name, arguments if arguments is not None else {"table": "survey"})
         title = fields.pop("title", name)
-        return self.do(self.puppet.client.request_permission, RequestPermission(call, options, title, **fields))
+        asked = threading.Event()
+
+        async def ask() -> Outcome:
+            answer = self.puppet.client.request_permission(RequestPermission(call, options, title, **fields))
+            asked.set()
+            return await answer
+
+        answer = asyncio.run_coroutine_threadsafe(ask(), self.host.loop)
+        assert asked.wait(10)
+        return answer
 
 
 PLAN = Plan(

@@ -1,4 +1,5 @@
-"""A view in a tab, without Jupyter: the real module with a stand-in for anywidget's model, and the real Python view."""
+"""A view in a tab, without Jupyter: the real module and the real Python view, and a stand-in for the model
+that anywidget would put between them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from acp_notebook.views.widget import View
 from .puppet import PageComm
 
 DARK = """--jp-layout-color1:#111; --jp-layout-color2:#1c1f23; --jp-border-color2:#3a3f45;
---jp-ui-font-color1:rgba(255,255,255,.9); --jp-ui-font-color2:rgba(255,255,255,.62); --jp-brand-color1:#42a5f5;
---jp-success-color1:#66bb6a; --jp-warn-color1:#ffb74d; --jp-error-color1:#ef6c6c;
+--jp-ui-font-color1:rgba(255,255,255,.9); --jp-ui-font-color2:rgba(255,255,255,.62);
+--jp-brand-color1:#42a5f5; --jp-success-color1:#66bb6a; --jp-warn-color1:#ffb74d; --jp-error-color1:#ef6c6c;
 --jp-ui-inverse-font-color1:#08131d; color-scheme: dark;"""
 
 # What anywidget gives a module: get, on, off, send. `deliver` is the test's side of it.
@@ -57,9 +58,10 @@ class Stage:
         module = files("acp_notebook").joinpath("static/acp.js").read_text(encoding="utf-8")
         theme = DARK if dark else ""
         tab.set_content(
-            f"<!doctype html><html lang=en><meta charset=utf-8><title>view</title><style>{stylesheet()}</style>"
-            f"<style>body {{ margin: 0; padding: 18px; {theme} background: var(--jp-layout-color1, #fff) }}</style>"
-            "<main id=one></main>"
+            f"<!doctype html><html lang=en><meta charset=utf-8><title>view</title>"
+            f"<style>{stylesheet()}</style><style>"
+            f"body {{ margin: 0; padding: 18px; {theme} background: var(--jp-layout-color1, #fff) }}"
+            "</style><main id=one></main>"
         )
         tab.evaluate(_MODEL)
         tab.evaluate(
@@ -71,7 +73,10 @@ class Stage:
               window.model = makeModel(state);
               window.show = (id) => view.render({model, el: document.getElementById(id)});
               window.leave = show("one");
-              const pump = async () => { for (const m of await fromKernel()) model.deliver(m); setTimeout(pump, 5); };
+              const pump = async () => {
+                for (const message of await fromKernel()) model.deliver(message);
+                setTimeout(pump, 5);
+              };
               pump();
             }""",
             [module, state, online],
