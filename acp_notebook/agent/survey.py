@@ -78,7 +78,7 @@ class Survey:
         """
         return {"duplicates": len(self.rows) - len(self._first_rows(subset)), "rows": len(self.rows)}
 
-    def drop_duplicates(self, ctx: RunContext[None], table: str, subset: list[str]) -> dict[str, Any]:
+    def drop_duplicates(self, ctx: RunContext[Any], table: str, subset: list[str]) -> dict[str, Any]:
         """Delete the rows that repeat an earlier row. Asks first, and shows which rows would go.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.messages import ToolReturn
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
@@ -20,7 +20,7 @@ def for_model(result: Any) -> Any:
     if result is None or isinstance(result, str | int | float | bool):
         return result
     if isinstance(result, ToolReturn):
-        returned: ToolReturn[Any] = result
+        returned = cast("ToolReturn[Any]", result)
         returned.return_value = for_model(returned.return_value)
         returned.metadata = for_model(returned.metadata)
         return returned

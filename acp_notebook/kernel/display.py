@@ -37,5 +37,5 @@ class Output:
         if bundle and shell() is not None:
             from IPython import display
 
-            publish: Any = display.publish_display_data  # pyright: ignore[reportUnknownVariableType]
+            publish: Any = getattr(display, "publish_display_data")  # noqa: B009 (it has no types)
             publish(dict(bundle), transient={"display_id": self._id}, update=update)

@@ -24,7 +24,7 @@ from acp_notebook.agent.survey import Survey
 FILE = Path(acp_notebook.__file__).parent / "data" / "survey.csv"
 KEY = ["respondent", "wave"]
 #: Stands for the run context of a call that a person has allowed.
-APPROVED = cast("RunContext[None]", SimpleNamespace(tool_call_approved=True))
+APPROVED = cast("RunContext[Any]", SimpleNamespace(tool_call_approved=True))
 ALL_PLAN_TOOLS = {"acp_get_plan", "acp_set_plan", "acp_update_plan_entry", "acp_mark_plan_done"}
 
 
