@@ -70,10 +70,10 @@ class HostedLoop:
         if waitable.finished.done():
             return
         if self.here:
-            step = reentering(self.loop)
+            step = reentering(waitable.finished, self.loop)
         else:
             self._must_run()
-            step = on_other_thread
+            step = on_other_thread(waitable.finished)
         if self._routed:
             lane.open()
         with self.presence.waiting(waitable, blocking=True):

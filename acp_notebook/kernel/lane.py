@@ -6,11 +6,14 @@ a release without it only loses what the name was for.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from .running import kernel
+
+log = logging.getLogger(__name__)
 
 #: Seconds for the kernel's control thread to answer; it takes about 15 ms.
 PATIENCE = 5.0
@@ -39,7 +42,12 @@ class Lane:
         if self.subshell_id is None and self.why_not() is None:
             with self._lock:
                 if self.subshell_id is None:
-                    self.subshell_id = _request("create_subshell_request", {}).get("subshell_id")
+                    try:
+                        reply = _request("create_subshell_request", {})
+                    except (RuntimeError, OSError):  # a kernel without ipykernel's app or connection file
+                        log.info("this kernel gave no comm lane", exc_info=True)
+                        return False
+                    self.subshell_id = reply.get("subshell_id")
         return self.subshell_id is not None
 
     def close(self) -> None:

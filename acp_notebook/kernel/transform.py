@@ -17,7 +17,9 @@ MAGIC = "acp"
 AWAITED_MAGIC = "acp_await"
 
 _CALLS = ("run_line_magic", "run_cell_magic")
+#: Where `await` may not stand, or (f-strings) Python 3.11 does not tell the position of a call.
 _SCOPES = (
+    ast.JoinedStr,
     ast.FunctionDef,
     ast.Lambda,
     ast.ClassDef,

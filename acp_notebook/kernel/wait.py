@@ -19,8 +19,9 @@ from .interrupt import interrupted, one_line, watching
 #: Seconds between looks at the clock and at interrupts, which wake no lock on Windows.
 SLICE = 0.2
 
-#: Waits up to so many seconds for the future.
-Step = Callable[["futures.Future[None]", float], object]
+#: Waits up to so many seconds for the end of a turn.
+Step = Callable[[float], object]
+Finished = futures.Future[None]
 
 
 def block(waitable: Waitable, loop: asyncio.AbstractEventLoop, step: Step, timeout: float | None) -> None:
@@ -32,7 +33,7 @@ def block(waitable: Waitable, loop: asyncio.AbstractEventLoop, step: Step, timeo
     finished = waitable.finished
     with watching(_scheduled(loop, waitable.cancel), _scheduled(loop, _nothing), blocking=True) as watch:
         while not finished.done() and (left := min(end - time.monotonic(), watch.left())) > 0:
-            step(finished, min(left, SLICE))
+            step(min(left, SLICE))
     if watch.interrupted:
         raise interrupted(ended=finished.done())
     if not finished.done():
@@ -41,33 +42,35 @@ def block(waitable: Waitable, loop: asyncio.AbstractEventLoop, step: Step, timeo
         )
 
 
-def on_other_thread(finished: futures.Future[None], seconds: float) -> None:
+def on_other_thread(finished: Finished) -> Step:
     """A step for a caller on another thread than the session's."""
-    futures.wait([finished], seconds)
+    return lambda seconds: futures.wait([finished], seconds)
 
 
-def reentering(loop: asyncio.AbstractEventLoop) -> Step:
+def reentering(finished: Finished, loop: asyncio.AbstractEventLoop) -> Step:
     """A step for a caller on the session's own thread: runs the loop further from inside, user's tasks too.
 
     Patches asyncio with nest_asyncio2, now and not earlier. Raises `AcpError` where that cannot be.
     """
+    run: Callable[[asyncio.Task[Any]], object] = loop.run_until_complete
     if sys.platform == "emscripten":
-        return _suspending()
-    if loop.is_running():
+        run = _suspending()
+    elif loop.is_running():
         _make_reentrant(loop)
+    future = asyncio.wrap_future(finished, loop=loop)
 
-    def step(finished: futures.Future[None], seconds: float) -> None:
-        task = loop.create_task(_finish(finished, seconds))
+    def step(seconds: float) -> None:
+        task = loop.create_task(_first(future, seconds))
         try:
-            loop.run_until_complete(task)
+            run(task)
         finally:
             task.cancel()  # an interrupt leaves the loop with this task still pending
 
     return step
 
 
-async def _finish(finished: futures.Future[None], seconds: float) -> None:
-    await asyncio.wait({asyncio.wrap_future(finished)}, timeout=seconds)
+async def _first(future: asyncio.Future[None], seconds: float) -> None:
+    await asyncio.wait({future}, timeout=seconds)
 
 
 def _make_reentrant(loop: asyncio.AbstractEventLoop) -> None:
@@ -87,17 +90,14 @@ def _make_reentrant(loop: asyncio.AbstractEventLoop) -> None:
         raise AcpError(f"a running {name} cannot be re-entered: use `await session.prompt(…)`") from None
 
 
-def _suspending() -> Step:
-    """Where there are no threads and the loop is the browser's: possible if WebAssembly can be suspended."""
+def _suspending() -> Callable[[asyncio.Task[Any]], object]:
+    """Where the loop is the browser's own: possible if the browser can suspend WebAssembly."""
     from pyodide.ffi import can_run_sync, run_sync  # pyright: ignore
 
     if not can_run_sync():
         raise AcpError("this browser cannot wait inside a function: use `await session.prompt(…)`")
 
-    def step(finished: futures.Future[None], seconds: float) -> None:
-        run_sync(_finish(finished, seconds))
-
-    return step
+    return run_sync  # pyright: ignore
 
 
 async def wait_async(waitable: Waitable, loop: asyncio.AbstractEventLoop) -> None:
@@ -114,9 +114,8 @@ async def wait_async(waitable: Waitable, loop: asyncio.AbstractEventLoop) -> Non
             woken.clear()
             bell = here.create_task(woken.wait())
             try:
-                await asyncio.wait(
-                    {finished, bell}, timeout=min(left, 3600), return_when=asyncio.FIRST_COMPLETED
-                )
+                timeout = None if left == inf else left
+                await asyncio.wait({finished, bell}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             except asyncio.CancelledError as error:
                 if cancellation is not None:
                     raise

@@ -110,6 +110,7 @@ def test_a_magic_that_waits_is_awaited(shell: InteractiveShell, cell: str, becom
         (f"x = [{SYNC} for i in y]\n", f"x = [{SYNC} for i in y]\n"),
         (f"x = {{{SYNC} for i in y}}\n", f"x = {{{SYNC} for i in y}}\n"),
         (f"x = {{i: {SYNC} for i in y}}\n", f"x = {{i: {SYNC} for i in y}}\n"),
+        (f'x = f"é {{{SYNC}}}"\n', f'x = f"é {{{SYNC}}}"\n'),
         (f"x = ({SYNC} for i in y)\n", f"x = ({SYNC} for i in y)\n"),
         (f"{AWAITED}\n", f"{AWAITED}\n"),
         ("%acp ask go\nx = = 1\n", f"{SYNC}\nx = = 1\n"),
