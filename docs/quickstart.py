@@ -32,9 +32,8 @@ def main() -> None:
         try:
             with sync_playwright() as playwright, launch(playwright) as browser:
                 for theme in ("dark", "light"):
-                    page = NotebookPage(
-                        browser, server, _cleared(root / f"{theme}.ipynb"), width=1000, height=1100, scale=2
-                    )
+                    lesson = _cleared(root / f"{theme}.ipynb")
+                    page = NotebookPage(browser, server, lesson, width=1000, height=1600, scale=1.5)
                     page.load(theme)
                     _play(page, ROOT / "docs" / f"quickstart-{theme}.png")
                     notebook = page.save()
@@ -56,6 +55,7 @@ def _cleared(path: Path) -> Path:
 def _play(page: NotebookPage, picture: Path) -> None:
     cells = nbformat.read(page.path, as_version=4).cells
     ask = next(n for n, cell in enumerate(cells) if cell.source.startswith("%acp ask"))
+    page.command("application:toggle-left-area")
     page.start_all()
     card = page.output(ask).locator(".acp-permission")
     card.wait_for()
@@ -65,7 +65,10 @@ def _play(page: NotebookPage, picture: Path) -> None:
 
 
 def _store(notebook: nbformat.NotebookNode) -> None:
-    del notebook.metadata["language_info"]["version"]
+    notebook.metadata["language_info"] = {"name": "python"}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)  # its kernel is gone
     nbformat.write(notebook, LESSON)
 
 

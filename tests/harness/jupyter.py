@@ -242,7 +242,7 @@ class NotebookPage:
     def start_all(self) -> None:
         """*Run All Cells*; returns at once."""
         self._blank_prompts()
-        self._command("notebook:run-all-cells", wait=False)
+        self.command("notebook:run-all-cells", wait=False)
 
     def wait_all_done(self, timeout: float = 120) -> None:
         """Waits (seconds) until every code cell has a new number."""
@@ -264,7 +264,7 @@ class NotebookPage:
 
     def interrupt(self) -> None:
         """The Interrupt button."""
-        self._command("notebook:interrupt-kernel", wait=False)
+        self.command("notebook:interrupt-kernel", wait=False)
 
     def restart_kernel(self) -> None:
         """*Restart Kernel*, without its dialog."""
@@ -285,14 +285,14 @@ class NotebookPage:
 
     def set_theme(self, theme: Theme) -> None:
         name = "JupyterLab Dark" if theme == "dark" else "JupyterLab Light"
-        self._command("apputils:change-theme", {"theme": name})
+        self.command("apputils:change-theme", {"theme": name})
         self.tab.locator(f"body[data-jp-theme-light={'false' if theme == 'dark' else 'true'}]").wait_for(
             state="attached"
         )
 
     def save(self) -> nbformat.NotebookNode:
         """Saves, and reads the file from disk."""
-        self._command("docmanager:save")
+        self.command("docmanager:save")
         return nbformat.read(self.path, as_version=4)
 
     def reload(self) -> None:
@@ -305,7 +305,8 @@ class NotebookPage:
         (of or self.tab).screenshot(path=path)
         return path
 
-    def _command(self, name: str, args: dict[str, Any] | None = None, *, wait: bool = True) -> None:
+    def command(self, name: str, args: dict[str, Any] | None = None, *, wait: bool = True) -> None:
+        """Any of the frontend's commands, as its palette and menus run them."""
         call = "const done = window.jupyterapp.commands.execute(name, args);"
         code = f"async ([name, args]) => {{ {call} {'await done;' if wait else ''} }}"
         self.tab.evaluate(code, [name, args or {}])
