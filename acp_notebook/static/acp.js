@@ -285,15 +285,15 @@ class View {
     if (this.edge(op, entry)) return;
     const to = op === "up" ? index - 1 : op === "down" ? index + 1 : index;
     const message = op === "up" || op === "down" ? { op: "move", index, to } : { op, index };
-    const keyboard = entry.contains(this.focused());
+    const focused = this.focused();
     this.command({ action: "plan", plan, ...message }, button, () => {
-      if (!keyboard) return;
+      if (!focused || !entry.contains(focused)) return;
       // The focus goes along with the entry that was moved.
       const now = list.querySelector(`:scope > [data-index="${to}"]`) ?? list.lastElementChild;
       if (!now) return;
       this.showRowTools(now);
       this.rove(now);
-      (now.querySelector(`[data-op="${op}"]`) ?? now).focus();
+      (focused === entry ? now : now.querySelector(`[data-op="${op}"]`) ?? now).focus();
     });
   }
 

@@ -108,8 +108,9 @@ def _answers(state: PermissionState) -> Iterator[Html]:
         "Deny with a reason…", look="acp-bare", data_action="deny-with-reason", aria_expanded="false"
     )
     yield tag("div", *buttons, reason, _scope(state), class_="acp-answers")
-    field = tag("input", name="reason", autocomplete="off", dir="auto")
-    yield _form("deny-with-reason", "Reason, which the model reads", field, "Deny", "acp-danger")
+    label = "Reason, which the model reads"
+    field = tag("input", name="reason", aria_label=label, autocomplete="off", dir="auto")
+    yield _form("deny-with-reason", label, field, "Deny", "acp-danger")
     if editable:
         yield _edit_form(call)
 
@@ -120,8 +121,8 @@ def _edit_form(call: ToolCall) -> Html:
         note = tag("p", "Too long to edit here: use %acp approve --var NAME.", class_="acp-quiet")
         return tag("form", note, _back(), class_="acp-form", data_action="edit-arguments", hidden=True)
     rows = min(14, written.count("\n") + 2)
-    field = tag("textarea", written, name="arguments", spellcheck="false", rows=rows)
     label = "Arguments of this one call, as JSON"
+    field = tag("textarea", written, name="arguments", aria_label=label, spellcheck="false", rows=rows)
     return _form("edit-arguments", label, field, "Allow with these arguments", "acp-primary")
 
 
