@@ -5,8 +5,6 @@ The one module that knows both sides: `session/` and `agent/` meet here, and now
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import AcpError
@@ -89,40 +87,8 @@ class Session(client.Session):
 
     def ask(self, text: str, *, approve: bool = False, timeout: float | None = None) -> Turn:
         turn = self.prompt(text, approve=approve)
-        with self.showing(turn):
-            return turn.wait(timeout)
-
-    async def ask_async(self, text: str, *, approve: bool = False) -> Turn:
-        """`ask` for a cell that awaits: the page stays alive without any re-entering."""
-        turn = self.prompt(text, approve=approve)
-        with self.showing(turn):
-            return await turn
-
-    @contextmanager
-    def showing(self, turn: Turn) -> Generator[None]:
-        """Show a turn live in the running cell, and leave its final form there as plain HTML."""
-        if cell() is None:
-            yield
-            return
-        view = output = None
-        if in_notebook():
-            from .views.widget import turn_view
-
-            view = turn_view(self, turn.number)
-            output = Output(view.bundle())
-        self._shown_in[turn.number] = cell()
-        try:
-            yield
-        finally:
-            from .views.bundle import static_bundle
-
-            final = static_bundle(self.state, "turn", turn.number)
-            if output is None:
-                Output(final)
-            elif not turn.running:
-                output.replace(final)
-            if view is not None and not turn.running:
-                view.close()
+        self.show_turn(turn)
+        return turn.wait(timeout)
 
     # -- views ---------------------------------------------------------------------------------------
 
@@ -143,12 +109,36 @@ class Session(client.Session):
         return self._plan_view
 
     def show_turn(self, turn: Turn) -> None:
-        """Display a turn, unless the running cell shows it already."""
-        if self._shown_in.get(turn.number) == cell() is not None:
+        """Show a turn in the running cell: live while it runs, then in its final form, as plain HTML.
+
+        Once in a cell, and only where there are cells. The live widget is closed at the turn's end, so that
+        the number of widgets does not grow with the turns, and a saved notebook holds what can be read.
+        """
+        here = cell()
+        if here is None or self._shown_in.get(turn.number) == here:
             return
+        self._shown_in[turn.number] = here
         from .views.bundle import static_bundle
 
-        Output(static_bundle(self.state, "turn", turn.number))
+        if not turn.running:
+            Output(static_bundle(self.state, "turn", turn.number))
+            return
+        view = output = None
+        if in_notebook():
+            from .views.widget import turn_view
+
+            view = turn_view(self, turn.number)
+            output = Output(view.bundle())
+
+        def settle(finished: object) -> None:
+            final = static_bundle(self.state, "turn", turn.number)
+            if output is None or view is None:
+                Output(final)
+            else:
+                output.replace(final)
+                view.close()
+
+        turn.finished.add_done_callback(settle)
 
     def _ipython_display_(self) -> None:
         from .views.bundle import static_bundle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from keyword import iskeyword
 from typing import Any
 
@@ -20,20 +19,14 @@ def ask(call: Invocation) -> Turn:
 
     The text goes to the agent exactly as typed. Without a session, the built-in demo is started.
     """
-    session, turn = _begin(call)
-    if "bg" in call.options:
-        return _in_background(session, turn)
-    with session.showing(turn):
-        return turn.wait()
+    turn = _begin(call)
+    return turn if "bg" in call.options else turn.wait()
 
 
 async def ask_async(call: Invocation) -> Turn:
     """The same for a cell that awaits."""
-    session, turn = _begin(call)
-    if "bg" in call.options:
-        return _in_background(session, turn)
-    with session.showing(turn):
-        return await turn
+    turn = _begin(call)
+    return turn if "bg" in call.options else await turn
 
 
 def cancel(call: Invocation) -> None:
@@ -46,7 +39,7 @@ def cancel(call: Invocation) -> None:
     print(f"Cancelling turn {session.turns[-1].number} of {session.name!r}.")
 
 
-def _begin(call: Invocation) -> tuple[Session, Turn]:
+def _begin(call: Invocation) -> Turn:
     name = call.options.get("out")
     if name is not None and (not name.isidentifier() or iskeyword(name)):
         raise AcpError(f"--out {name!r} is not a name for a variable")
@@ -59,7 +52,10 @@ def _begin(call: Invocation) -> tuple[Session, Turn]:
     turn = session.host.call(lambda: _prompt(session, text, call.options))
     if name is not None:
         call.magics.shell.push({name: turn})
-    return session, turn
+    if "bg" in call.options:
+        print(f"Turn {turn.number} of {session.name!r} runs: see %acp status; %acp cancel stops it.")
+    session.show_turn(turn)
+    return turn
 
 
 def _prompt(session: Session, text: str, options: Mapping[str, Any]) -> Turn:
@@ -91,12 +87,3 @@ def _restore(session: Session, before: Settings, during: Settings) -> None:
         session.set_mode(mode)
     if effort is not None and effort != effort_then == session.effort:
         session.set_effort(effort)
-
-
-def _in_background(session: Session, turn: Turn) -> Turn:
-    """Leave the turn to itself; the cell's output shows it live and gets its final form at its end."""
-    print(f"Turn {turn.number} of {session.name!r} runs: see %acp status; %acp cancel stops it.")
-    shown = ExitStack()
-    shown.enter_context(session.showing(turn))
-    turn.finished.add_done_callback(lambda _: shown.close())
-    return turn

@@ -391,8 +391,7 @@ class Session:
         return self.host.call(function)
 
     def show_turn(self, turn: Turn) -> None:
-        """Display a turn; the notebook's session shows its view."""
-        print(turn.text)
+        """Display a turn where there is something to display it on, which only the notebook's session knows."""
 
     def __repr__(self) -> str:
         return f"<Session {self.name}: {'closed' if self._state.closed else self._state.status}>"
