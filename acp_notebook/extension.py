@@ -15,6 +15,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics and hooks. Done twice, it does nothing the second time."""
     if shell in _loaded:
         return
+    from .kernel.lane import lane
     from .kernel.transform import AwaitTransform
     from .magics.complete import matcher
     from .magics.magic import AcpMagics
@@ -32,6 +33,7 @@ def load_ipython_extension(shell: Any) -> None:
         plans = shell.display_formatter.mimebundle_formatter
         plans.for_type(Plan, magics.plan_bundle)
         undo.callback(plans.pop, Plan, None)
+        undo.callback(lane.close)
         _loaded[shell] = undo.pop_all()
 
 

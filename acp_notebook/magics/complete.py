@@ -9,6 +9,7 @@ from typing import Any
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
 from .command import Command, Place
+from .suggest import names_after
 from .table import COMMANDS
 
 _MAGIC = re.compile(r"\s*(?:(?P<cell>%%acp)|(?:[^%=#]+=\s*)?%acp)\s+(?P<line>.*)")
@@ -48,10 +49,7 @@ def suggestions(line: str, variables: Mapping[str, Any]) -> tuple[str, list[str]
 def _candidates(place: Place) -> Iterator[str]:
     command, words = _command(place.words)
     if not words:
-        begun = "".join(f"{word} " for word in place.words)
-        for name in COMMANDS:
-            if name.startswith(begun) and name != "":
-                yield name.removeprefix(begun).split()[0]
+        yield from names_after(COMMANDS, place.words)
     if command is not None:
         yield from _of(command, Place(words, place.fragment, place.variables))
 

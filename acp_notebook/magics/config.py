@@ -12,12 +12,12 @@ from .start import session_for
 
 
 def mode(call: Invocation) -> None:
-    """Show the modes, or switch to one; a running turn follows at its next step."""
+    """Show the modes, or switch to one; a running turn follows."""
     _show_or_set(call, "mode", "mode")
 
 
 def effort(call: Invocation) -> None:
-    """Show the thinking efforts, or set one; a running turn follows at its next step."""
+    """Show the thinking efforts, or set one; a running turn follows."""
     _show_or_set(call, "thought_level", "thinking effort")
 
 

@@ -9,6 +9,6 @@ from .command import Invocation
 
 
 def doctor(call: Invocation) -> None:
-    """Check the environment: versions, and how clicks reach the session while a cell runs."""
+    """Check the environment: versions, and what clicks do while a cell runs."""
     session = current()
     print(report([*environment(), *checks(session.host if session else None)]))

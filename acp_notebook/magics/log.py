@@ -16,7 +16,7 @@ LATEST = 50
 
 
 def log(call: Invocation) -> None:
-    """Print the latest records of the log, N of them (50), with tracebacks."""
+    """Print the latest N records of the log (50), with tracebacks."""
     level = call.options.get("level", "debug")
     if level not in LEVELS:
         raise AcpError(f"{level!r} is not a level: use {', '.join(LEVELS)}")

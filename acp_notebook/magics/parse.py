@@ -32,9 +32,9 @@ def find_command(line: str, commands: Mapping[str, Command]) -> tuple[Command, s
         hint = alike(second, within) or f": use {', '.join(within)}"
         raise AcpError(f"there is no %acp {first} {second}{hint}")
     if first not in commands:
-        prompt = f"%acp ask {line.strip()}" if len(line) <= 60 else "%acp ask TEXT"
         hint = alike(first, commands) or ": %acp help lists what there is"
-        raise AcpError(f"there is no %acp {first}{hint} (to send a prompt: {prompt})")
+        prompt = f"; to send a prompt: %acp ask {first} …" if rest else ""
+        raise AcpError(f"there is no %acp {first}{hint}{prompt}")
     return commands[first], rest
 
 

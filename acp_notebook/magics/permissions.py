@@ -18,7 +18,7 @@ SHOWN = 2000
 
 
 def approvals(call: Invocation) -> None:
-    """List the requests for approval that wait, numbered, with all arguments; secrets are masked."""
+    """List the calls that wait for approval, with all arguments; secrets are masked."""
     waiting = _waiting()
     if not waiting:
         print("No request waits for approval.")

@@ -10,7 +10,7 @@ from .start import session_for
 
 
 def show(call: Invocation) -> Plan:
-    """Show the current plan, in a notebook as a live view; `p = %acp plan` gives the Plan."""
+    """Show the current plan, in a notebook live; `p = %acp plan` gives the Plan."""
     plan = chosen_plan(session_for(call), call)
     call.magics.show_live(plan)
     return plan

@@ -11,7 +11,7 @@ from .start import session_for
 
 
 def add(call: Invocation) -> None:
-    """Add an entry to the plan, at its end or as number N; the text is taken as typed."""
+    """Add an entry to the plan, at its end or as number N."""
     options = call.options
     at = whole_number(options["at"]) if "at" in options else None
     if not call.text:

@@ -60,6 +60,14 @@ def session_names(place: Place) -> Iterable[str]:
     return [session.name for session in sessions()]
 
 
+def names_after(names: Iterable[str], words: Sequence[str]) -> Iterable[str]:
+    """The next word of each name of several words that begins with `words`."""
+    begun = "".join(f"{word} " for word in words)
+    return dict.fromkeys(
+        name.removeprefix(begun).split()[0] for name in names if name and name.startswith(begun)
+    )
+
+
 def words(*known: str) -> Completer:
     """Always the same words."""
     return lambda place: known

@@ -157,7 +157,7 @@ _ROWS = (
     ),
     Command("debug", log.debug),
     Command("doctor", doctor.doctor),
-    Command("help", help.help, "[CMD]", (), lambda place: [name for name in COMMANDS if name]),
+    Command("help", help.help, "[CMD]", (), lambda place: suggest.names_after(COMMANDS, place.words)),
 )
 
 #: By name, in the order of the help.
