@@ -75,7 +75,6 @@ def shell() -> Iterator[InteractiveShell]:
             "f(a, (await get_ipython().run_line_magic(\n    'acp_await',\n    'ask go',\n)))\n",
         ),
         ("x = '''\n%acp ask no'''\n%acp ask go\n", f"x = '''\n%acp ask no'''\n{AWAITED}\n"),
-        ("x = 'a\x0cb'\n%acp ask go\n", f"x = 'a\x0cb'\n{AWAITED}\n"),
     ],
 )
 def test_a_magic_that_waits_is_awaited(shell: InteractiveShell, cell: str, becomes: str) -> None:
