@@ -318,7 +318,12 @@ class View {
 
   onKey(event) {
     event.stopPropagation();
-    if (event.ctrlKey || event.metaKey) return;
+    if (event.ctrlKey || event.metaKey) {
+      // Saving is Jupyter's, also from here.
+      if (event.key === "s" && event.isTrusted && !this.el.parentElement?.dispatchEvent(new KeyboardEvent("keydown", event)))
+        event.preventDefault();
+      return;
+    }
     const card = event.target.closest(".acp-permission");
     const entry = event.target.closest(".acp-entry");
     if (event.target.matches("input, textarea, select")) {

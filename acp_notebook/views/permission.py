@@ -55,7 +55,7 @@ def _card(state: PermissionState, controls: bool) -> Html:
         [request.title, request.description or "", call.name, request.preview or "", *_texts(call.arguments)]
     )
     warning = "Some characters here are invisible or change the direction of text. They are shown as U+…"
-    heading = request.title if request.title not in ("", call.name) else None
+    heading = request.title if request.title not in ("", call.name, f"Approve {call.name}?") else None
     return tag(
         "div",
         tag("h4", "Approve ", tag("bdi", tag("code", call.name)), "?"),

@@ -112,7 +112,10 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
 
 
 def _model(state: SessionState) -> str:
-    return f"scripted {state.model}, no language model" if state.scripted else state.model
+    if not state.scripted:
+        return state.model
+    name = state.model if "script" in state.model else f"scripted {state.model}"
+    return f"{name}, no language model"
 
 
 def _status(state: SessionState, kind: str, turn: TurnState | None) -> tuple[str, str]:

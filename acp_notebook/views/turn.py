@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from ..protocol.messages import FINAL_STATUSES, Notice
@@ -17,11 +19,13 @@ from .values import arguments_list, block, count, seconds, shown, signature
 CALL_MARKS = {
     "pending": ("○", "waiting"),
     "in_progress": ("▸", "running"),
-    "paused": ("⏸", "waiting for approval"),
+    "paused": ("◐", "waiting for approval"),
     "completed": ("✓", None),
     "failed": ("✗", "failed"),
     "cancelled": ("–", "cancelled"),
 }
+#: Names of the tools with which a model keeps its plan.
+PLAN_TOOL = re.compile(r"acp_\w*plan\w*")
 #: Notice level → mark and word.
 LEVELS = {"info": ("ℹ", "Note"), "warning": ("⚠", "Warning"), "error": ("✗", "Error")}
 #: Why a turn ended, where it has to be said.
@@ -47,10 +51,16 @@ def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool
     yield Part(key, slot, tag("section", class_="acp-turn", aria_label=f"Turn {turn.number}", data_slot=key))
     yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", _prompt, turn.prompt))
     last = len(turn.items) - 1
-    for position, item in enumerate(turn.items):
-        final = position < last or turn.stop_reason is not None
-        name = f"{key}.i{position}"
-        yield from memo.parts(name, _item, item, name, key, memo, final, controls)
+    for about_plan, run in groupby(enumerate(turn.items), lambda numbered: _about_plan(numbered[1])):
+        items = list(run)
+        within = key
+        if about_plan:
+            within = f"{key}.plan{items[0][0]}"
+            yield Part(within, key, _plan_calls([item for _, item in items], within))
+        for position, item in items:
+            final = position < last or turn.stop_reason is not None
+            name = f"{key}.i{position}"
+            yield from memo.parts(name, _item, item, name, within, memo, final, controls)
     if turn.stop_reason is not None:
         yield from _end(turn, key)
 
@@ -135,6 +145,21 @@ def _tool_call(call: ToolCallState) -> Html:
         data_tool_call_id=call.tool_call_id,
         data_status=call.status,
     )
+
+
+def _about_plan(item: Item) -> bool:
+    return isinstance(item, ToolCallState) and PLAN_TOOL.fullmatch(item.name) is not None
+
+
+def _plan_calls(calls: Sequence[Item], slot: str) -> Html:
+    """Calls of plan tools in a row, as one line: what they did is there to see in the plan."""
+    statuses = [call.status for call in calls if isinstance(call, ToolCallState)]
+    failed, done = statuses.count("failed"), all(status in FINAL_STATUSES for status in statuses)
+    mark, words = CALL_MARKS["failed" if failed else "completed" if done else "in_progress"]
+    facts = ["plan tools", count(len(statuses), "call"), f"{failed} {words}" if failed else words]
+    said = tag("span", mark, class_="acp-mark", aria_hidden="true")
+    summary = tag("summary", said, " ", " · ".join(filter(None, facts)))
+    return tag("details", summary, tag("div", class_="acp-calls", data_slot=slot), class_="acp-plan-calls")
 
 
 def _labelled(label: str, body: Html) -> Html:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import TimerHandle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from ..session.session import Session
 from ..session.state import Closed, Event, SessionState
 from .bundle import static_bundle, stylesheet
 from .commands import Message, carry_out, pending_request
+from .html import Html, tag
 from .parts import Memo, Part, diff
 from .session import Render, render_plan, render_session, render_turn
 
@@ -29,6 +30,8 @@ INTERVAL = 0.05
 #: A page that has not said hello gets the whole state: this seldom, and at most so many characters a second.
 UNSEEN_INTERVAL = 0.25
 UNSEEN_RATE = 400_000
+#: Seconds without a change, and without anything running, after which a view is at rest.
+REST = 1.0
 
 
 class View(anywidget.AnyWidget):
@@ -52,16 +55,36 @@ class View(anywidget.AnyWidget):
         self._painted: tuple[int, Sequence[Part]] = (0, render(session.state, self._memo, True))
         self._greeted = self._dirty = self._closed = False
         self._timer: TimerHandle | None = None
+        self._resting: TimerHandle | None = None
+        self._at_rest: Callable[[dict[str, str]], None] | None = None
         super().__init__()
         session.host.route(cast(Any, self).comm)
         self.on_msg(self._arrived)
         self._unsubscribe = session.subscribe(self._changed)
 
-    def bundle(self) -> dict[str, Any]:
-        """What to display: the live widget, and the static forms for where no widget can be shown."""
+    def live(self) -> dict[str, Any]:
+        """The widget alone, to display below a `still` output."""
         live: Any = super()._repr_mimebundle_()
         data = live[0] if isinstance(live, tuple) else live
-        return {**(data or {}), **static_bundle(self._session.state, self._kind, self._number)}
+        return {**(data or {}), "text/plain": ""}
+
+    def still(self) -> dict[str, str]:
+        """The static form, hidden by the stylesheet while a live view stands in the output below it.
+
+        JupyterLab prefers the widget of an output to its HTML even where the widget's model is gone: a
+        notebook opened again shows "Error displaying widget: model not found". With the two in outputs of
+        their own the reader sees the still one, and the error not at all.
+        """
+        bundle = static_bundle(self._session.state, self._kind, self._number)
+        return {**bundle, "text/html": tag("div", Html(bundle["text/html"]), class_="acp-still")}
+
+    def bundle(self) -> dict[str, Any]:
+        """Widget and static form in one output, for one that is replaced before anybody opens it again."""
+        return {**self.live(), **static_bundle(self._session.state, self._kind, self._number)}
+
+    def at_rest(self, replace: Callable[[dict[str, str]], None]) -> None:
+        """Call `replace` with the still form, on the session's loop, when the view is at rest or closes."""
+        self._at_rest = replace
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.bundle()
@@ -83,6 +106,7 @@ class View(anywidget.AnyWidget):
             self._paint()
         if isinstance(event, Closed):
             self._paint()
+            self._rest()
             self.close()
 
     def _paint(self) -> None:
@@ -95,6 +119,7 @@ class View(anywidget.AnyWidget):
         patch = diff(painted, wanted)
         wait = INTERVAL
         if patch.set or patch.drop:
+            self._rest_later()
             self._painted = n + 1, wanted
             if self._greeted:
                 self.send({"t": "patch", "n": n + 1, "set": patch.set, "drop": patch.drop})
@@ -102,6 +127,16 @@ class View(anywidget.AnyWidget):
                 self.send_state("state")
                 wait = max(UNSEEN_INTERVAL, sum(len(part.html) for part in wanted) / UNSEEN_RATE)
         self._timer = self._loop.call_later(wait, self._paint)
+
+    def _rest_later(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+        self._resting = self._loop.call_later(REST, self._rest)
+
+    def _rest(self) -> None:
+        self._resting = None
+        if self._at_rest is not None and not self._closed and self._session.state.status != "running":
+            self._at_rest(self.still())
 
     def _paint_now(self) -> None:
         if self._timer is not None:

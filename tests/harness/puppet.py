@@ -67,7 +67,7 @@ class Puppet:
     """The agent side, in memory. `refuse` names config values that it does not take."""
 
     def __init__(self, client: ClientSide, config: tuple[ConfigOption, ...] = (MODE, THINKING)) -> None:
-        self.info = AgentInfo("survey-cleaner", "demo", scripted=True)
+        self.info = AgentInfo("survey-cleaner", "scripted demo", scripted=True)
         self.client = client
         self.config = config
         self.plans: dict[str, Plan] = {}

@@ -62,6 +62,21 @@ def test_a_tool_call_from_start_to_end() -> None:
     assert "✗" in whole(failed) and "failed · KeyError: &#x27;age&#x27;" in whole(failed)
 
 
+def test_plan_tools_in_a_row_are_one_line() -> None:
+    calls = [
+        ToolCallUpdate("1", name="acp_get_plan", status="completed", raw_output="1. [pending] (medium) a"),
+        ToolCallUpdate("2", name="acp_mark_plan_done", status="in_progress", raw_input={"index": 1}),
+        ToolCallUpdate("3", name="load", status="completed"),
+        ToolCallUpdate("4", name="acp_get_plan", status="failed"),
+    ]
+    made = whole(after(GO, *calls))
+    assert made.count('<details class="acp-plan-calls">') == 2
+    assert "plan tools · 2 calls · running" in made and "plan tools · 1 call · 1 failed" in made
+    assert made.count('<details class="acp-tool-call"') == 4
+    done = ToolCallUpdate("2", status="completed")
+    assert "plan tools · 2 calls</summary>" in whole(after(GO, *calls, done))
+
+
 def test_long_output_is_folded_with_exact_counts() -> None:
     output = "".join(f"row {n}\n" for n in range(100_000))
     state = after(GO, ToolCallUpdate("c1", name="load"), ToolCallContentChunk("c1", output))

@@ -329,6 +329,26 @@ def test_what_is_displayed(session: PuppetSession) -> None:
     assert "<button" not in bundle["text/html"]
 
 
+def test_the_still_form_is_kept_in_step(session: PuppetSession) -> None:
+    view = session_view(session)
+    assert set(view.live()) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert view.still()["text/html"].startswith('<div class="acp-still">')
+    stills: list[str] = []
+    arrived = threading.Event()
+
+    def replace(bundle: dict[str, str]) -> None:
+        stills.append(bundle["text/plain"])
+        arrived.set()
+
+    view.at_rest(replace)
+    session.set_plan(PLAN)
+    session.mark_done(3)
+    assert arrived.wait(10) and len(stills) == 1 and "3 of 6 done" in stills[0]
+    session.mark_done(4)
+    session.close()
+    assert len(stills) == 2 and "4 of 6 done" in stills[1]
+
+
 def test_the_module_stands_alone() -> None:
     module = Path(__file__).parents[2] / "acp_notebook/static/acp.js"
     source = module.read_text(encoding="utf-8")
