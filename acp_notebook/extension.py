@@ -21,9 +21,12 @@ def load_ipython_extension(shell: Any) -> None:
     from .magics.magic import AcpMagics
     from .magics.question import AcpQuestion
     from .magics.table import COMMANDS
+    from .notebook import close_all
     from .plan import Plan
 
     with ExitStack() as undo:
+        undo.callback(lane.close)
+        undo.callback(close_all)
         magics = AcpMagics(shell)
         _registered(undo, shell, magics)
         waiting = [command.name for command in COMMANDS.values() if command.run_async]
@@ -31,9 +34,8 @@ def load_ipython_extension(shell: Any) -> None:
         _appended(undo, shell.input_transformer_manager.token_transformers, AcpQuestion)
         _appended(undo, shell.Completer.custom_matchers, matcher(shell))
         plans = shell.display_formatter.mimebundle_formatter
+        undo.callback(_put_back(plans.type_printers, Plan))
         plans.for_type(Plan, magics.plan_bundle)
-        undo.callback(plans.pop, Plan, None)
-        undo.callback(lane.close)
         _loaded[shell] = undo.pop_all()
 
 
@@ -44,9 +46,6 @@ def unload_ipython_extension(shell: Any) -> None:
     """
     if shell not in _loaded or _reloading():
         return
-    from .notebook import close_all
-
-    close_all()
     _loaded.pop(shell).close()
 
 
@@ -76,13 +75,14 @@ def _registered(undo: ExitStack, shell: Any, magics: Any) -> None:
     shell.register_magics(magics)
 
 
-def _put_back(table: dict[str, Any], name: str) -> Callable[[], None]:
-    before = table.get(name)
+def _put_back(table: dict[Any, Any], key: Any) -> Callable[[], None]:
+    """What makes `table[key]` again what it is now."""
+    before = table.get(key)
 
     def put_back() -> None:
         if before is None:
-            table.pop(name, None)
+            table.pop(key, None)
         else:
-            table[name] = before
+            table[key] = before
 
     return put_back

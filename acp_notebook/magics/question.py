@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from IPython.core.inputtransformer2 import HelpEnd, assemble_continued_line
+from IPython.core.inputtransformer2 import HelpEnd, assemble_continued_line, find_end_of_continued_line
 
 _LINE = re.compile(r"(\s*(?:[^%=#]+=\s*)?)%acp\s+(\S.*)", re.DOTALL)
 
@@ -23,9 +23,11 @@ class AcpQuestion(HelpEnd):
 
     def transform(self, lines: list[str]) -> list[str]:
         """The cell with this line as a call. Raises `SyntaxError` for others: IPython goes on with those."""
-        line = assemble_continued_line(lines, (self.start_line, 0), self.q_line)
+        # to a tokenizer an open parenthesis in a text joins the lines after it
+        end = find_end_of_continued_line(lines, self.start_line)
+        line = assemble_continued_line(lines, (self.start_line, 0), end)
         found = _LINE.fullmatch(line.rstrip())
         if found is None:
             raise SyntaxError(line)
         call = f"{found[1]}get_ipython().run_line_magic('acp', {found[2]!r})\n"
-        return [*lines[: self.start_line], call, *lines[self.q_line + 1 :]]
+        return [*lines[: self.start_line], call, *lines[end + 1 :]]

@@ -54,6 +54,8 @@ def test_braces_and_dollars_are_not_expanded(echo: Cells) -> None:
 def test_a_text_may_end_in_a_question_mark(echo: Cells) -> None:
     echo.run("for n in range(2):\n    %acp plan add is it done?\n%acp plan add really??")
     assert contents() == ["is it done?", "is it done?", "really??"]
+    echo.run("%acp plan clear\n%acp plan add what (is it?\nx = 1\nlen?")
+    assert contents() == ["what (is it?"]
     turn = echo.run("t = %acp ask What is in the data?\nt").value
     assert turn.prompt == "What is in the data?"
 
