@@ -130,7 +130,7 @@ class Session(client.Session):
             view = turn_view(self, turn.number)
             output = Output(view.bundle())
 
-        def settle(finished: object) -> None:
+        def settle() -> None:
             final = static_bundle(self.state, "turn", turn.number)
             if output is None or view is None:
                 Output(final)
@@ -138,7 +138,7 @@ class Session(client.Session):
                 output.replace(final)
                 view.close()
 
-        turn.finished.add_done_callback(settle)
+        turn.at_end(settle)
 
     def _ipython_display_(self) -> None:
         from .views.bundle import static_bundle

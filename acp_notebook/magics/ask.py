@@ -71,7 +71,7 @@ def _prompt(session: Session, text: str, options: Mapping[str, Any]) -> Turn:
         _restore(session, before, (session.mode, session.effort))
         raise
     during = session.mode, session.effort
-    turn.finished.add_done_callback(lambda _: _restore(session, before, during))
+    turn.at_end(lambda: _restore(session, before, during))
     return turn
 
 

@@ -1,5 +1,8 @@
 """Tab after `%acp`, from the table of subcommands."""
 
+# IPython's decorators are only partly typed:
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import re
@@ -35,8 +38,8 @@ def matcher(shell: Any) -> Any:
             "ordered": True,
         }
 
-    mark: Any = context_matcher(identifier="acp_notebook", priority=1000)  # its types ask for a class
-    return mark(acp_matcher)
+    mark: Any = context_matcher
+    return mark(identifier="acp_notebook", priority=1000)(acp_matcher)
 
 
 def suggestions(line: str, variables: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -122,9 +122,7 @@ class Session:
         self._fold(update)
         self._approve_turn = False
         if self._turns and self._turns[-1].running:
-            turn = self._turns[-1]
-            turn.output, turn.cause = update.output, update.cause
-            turn.finished.set_result(None)
+            self._turns[-1].end(update.output, update.cause)
 
     def request_permission(self, request: RequestPermission) -> Awaitable[Outcome]:
         """Take a request from the agent (protocol.connection.ClientSide)."""
@@ -391,7 +389,7 @@ class Session:
         return self.host.call(function)
 
     def show_turn(self, turn: Turn) -> None:
-        """Display a turn where there is something to display it on, which only the notebook's session knows."""
+        """Display a turn where there is something to display it on: only the notebook's session knows."""
 
     def __repr__(self) -> str:
         return f"<Session {self.name}: {'closed' if self._state.closed else self._state.status}>"

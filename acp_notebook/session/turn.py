@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import logging
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from .state import ToolCallState, TurnState
 
 if TYPE_CHECKING:
     from .session import Session
+
+log = logging.getLogger(__name__)
 
 
 class Turn:
@@ -28,6 +31,7 @@ class Turn:
         #: What the agent's run returned: text, or an object of the agent's output type.
         self.output: Any = None
         self.cause: BaseException | None = None
+        self._at_end: list[Callable[[], object]] = []
 
     @property
     def state(self) -> TurnState:
@@ -68,6 +72,27 @@ class Turn:
     @property
     def running(self) -> bool:
         return not self.finished.done()
+
+    def at_end(self, callback: Callable[[], object]) -> None:
+        """Call `callback` on the session's loop when the turn ends, before whoever waits for it goes on.
+
+        At once when the turn has ended already.
+        """
+
+        def note() -> None:
+            self._at_end.append(callback) if self.running else callback()
+
+        self.session.host.call(note)
+
+    def end(self, output: Any, cause: BaseException | None) -> None:
+        """Take the turn's outcome and let those go on who wait; called by the session on its loop."""
+        self.output, self.cause = output, cause
+        for callback in self._at_end:
+            try:
+                callback()
+            except Exception:
+                log.exception("%s: what was to be done after turn %d failed", self.session.name, self.number)
+        self.finished.set_result(None)
 
     def cancel(self) -> None:
         """Cancel the turn if it is still running; safe from any thread, twice, and late."""
