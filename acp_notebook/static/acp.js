@@ -12,7 +12,7 @@ const HELLO_AGAIN = [1000, 2000, 4000, 8000, 16000];
 const PATIENCE = 2000;
 
 /** Attributes that belong to the person once the element is there. */
-const LOCAL = new Set(["open", "hidden", "tabindex", "value", "checked", "aria-expanded", "aria-busy"]);
+const LOCAL = new Set(["open", "hidden", "tabindex", "value", "checked", "aria-expanded", "aria-busy", "data-lm-suppress-shortcuts"]);
 
 class View {
   constructor(model, el) {
@@ -36,7 +36,7 @@ class View {
     this.listen("keydown", (event) => this.onKey(event));
     this.listen("mouseover", (event) => this.showRowTools(event.target));
     this.listen("mouseleave", () => this.showRowTools(null));
-    this.listen("focusin", (event) => this.showRowTools(event.target));
+    this.listen("focusin", (event) => this.onFocus(event.target));
     this.hear("msg:custom", (message) => this.onMessage(message));
     this.hear("change:state", () => this.onState());
     this.hear("comm_live_update", () => this.connect());
@@ -295,6 +295,12 @@ class View {
       this.rove(now);
       (focused === entry ? now : now.querySelector(`[data-op="${op}"]`) ?? now).focus();
     });
+  }
+
+  onFocus(target) {
+    // Notebook looks for shortcuts before the view hears of a key, and at the focused element before its parents.
+    target.setAttribute("data-lm-suppress-shortcuts", "true");
+    this.showRowTools(target);
   }
 
   onChange(event) {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from harness import unavailable
 from harness.jupyter import App, JupyterServer, NotebookPage, Theme, launch
@@ -28,6 +28,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 _FAILED = pytest.StashKey[bool]()
+expect.set_options(timeout=30_000)  # a machine may be busy; what is there sooner costs nothing
 
 
 @pytest.fixture(scope="session")
@@ -94,8 +95,58 @@ def open_notebook(
         return page
 
     yield open_
+    failed = request.node.stash.get(_FAILED, False)
     for number, page in enumerate(pages):
-        if request.node.stash.get(_FAILED, False):
+        if failed:
             print("picture of the page:", page.screenshot(tmp_path / f"page-{number}.png"))
         page.close()
-    jupyter.shut_down_kernels()
+        jupyter.shut_down_kernels(page.path)
+
+
+@pytest.fixture(scope="module")
+def _kept(jupyter: JupyterServer) -> Iterator[dict[App, NotebookPage]]:
+    """The pages that the tests of a module use one after another."""
+    pages: dict[App, NotebookPage] = {}
+    yield pages
+    for page in pages.values():
+        page.close()
+        jupyter.shut_down_kernels(page.path)
+
+
+@pytest.fixture
+def use_notebook(
+    chromium: Browser,
+    jupyter: JupyterServer,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    _kept: dict[App, NotebookPage],
+) -> Iterator[Callable[..., NotebookPage]]:
+    """`use_notebook(cells, app="lab") -> NotebookPage`: much faster than `open_notebook`, since page and kernel
+    are those of the module's earlier tests, with other cells and the extension unloaded. Variables stay.
+
+    The test must leave nothing running, and no error in the page's console. After a failed one the next
+    begins with a new page and kernel.
+    """
+    used: list[App] = []
+
+    def use(cells: Sequence[str], app: App = "lab") -> NotebookPage:
+        used.append(app)
+        if app not in _kept:
+            jupyter.comms_on_subshells(True)
+            _kept[app] = NotebookPage(chromium, jupyter, jupyter.new_notebook(cells), app=app)
+            _kept[app].load()
+        else:
+            _kept[app].execute("%unload_ext acp_notebook")
+            _kept[app].set_cells(cells)
+        return _kept[app]
+
+    yield use
+    for app in used:
+        page = _kept[app]
+        errors, page.errors = page.errors, []
+        if errors or request.node.stash.get(_FAILED, False):
+            print("picture of the page:", page.screenshot(tmp_path / f"{app}.png"))
+            del _kept[app]
+            page.close()
+            jupyter.shut_down_kernels(page.path)
+        assert errors == []

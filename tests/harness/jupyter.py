@@ -163,10 +163,11 @@ class JupyterServer:
         nbformat.write(new_notebook(cells=[new_code_cell(c) for c in cells], metadata=metadata), path)
         return path
 
-    def shut_down_kernels(self) -> None:
-        """Ends every session, as *Shut Down All Kernels* does."""
+    def shut_down_kernels(self, path: Path | None = None) -> None:
+        """Ends every session, as *Shut Down All Kernels* does, or only that of the notebook at `path`."""
         for session in self.request("GET", "/api/sessions"):
-            self.request("DELETE", f"/api/sessions/{session['id']}")
+            if path is None or session["path"] == str(path.relative_to(self.root)):
+                self.request("DELETE", f"/api/sessions/{session['id']}")
 
 
 class NotebookPage:
@@ -260,6 +261,10 @@ class NotebookPage:
         """Types a new source into a cell."""
         self.cell(index).locator(".cm-content").fill(source)
 
+    def set_cells(self, sources: Sequence[str]) -> None:
+        """Puts code cells in the place of all cells: a new notebook for the price of no page and no kernel."""
+        self.tab.evaluate(_SET_CELLS, list(sources))
+
     # ── kernel ───────────────────────────────────────────────────────────────────────────────────────
 
     def interrupt(self) -> None:
@@ -280,6 +285,11 @@ class NotebookPage:
                 process.kill()
         self.tab.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
         self._wait_ready()
+
+    def execute(self, code: str) -> None:
+        """Runs code in the kernel beside the cells, and waits for its end."""
+        call = f"{_CONTEXT}.session.kernel.requestExecute({{code, store_history: false}})"
+        self.tab.evaluate(f"async (code) => {{ await {call}.done }}", code)
 
     # ── page ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -334,3 +344,12 @@ class NotebookPage:
 # Whether a cell is done, after `_blank_prompts`.
 _DONE = r"cell => /\[\d+\]/.test(cell.querySelector('.jp-InputPrompt').textContent)"
 _CONTEXT = "window.jupyterapp.shell.currentWidget?.sessionContext"
+# New ones first: a notebook without cells gets an empty one.
+_SET_CELLS = """(sources) => {
+  const notebook = window.jupyterapp.shell.currentWidget.content.model.sharedModel;
+  const end = sources.length + notebook.cells.length;
+  notebook.transact(() => {
+    notebook.insertCells(0, sources.map((source) => ({cell_type: "code", source, metadata: {}})));
+    notebook.deleteCellRange(sources.length, end);
+  });
+}"""
