@@ -8,11 +8,13 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
 from ..errors import AcpError
 from ..session.host import Host, Waitable
 from ..session.state import PermissionState
+from .interrupt import one_line, raising
 from .lane import lane, route
 from .presence import GRACE, Presence
 from .running import kernel, shell
@@ -42,7 +44,8 @@ class HostedLoop:
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the session's loop and return its result; direct on the loop's own thread.
 
-        From other threads it runs in a copy of the caller's context. Raises `AcpError` after the loop's end.
+        From other threads it runs in a copy of the caller's context. Raises `AcpError` after the loop's end,
+        and `KeyboardInterrupt` when a person does not want to wait for a loop that a tool keeps busy.
         """
         if self.here:
             return function()
@@ -58,9 +61,14 @@ class HostedLoop:
 
         self.loop.call_soon_threadsafe(run)
         try:
-            return result.result()
+            with raising() if in_async_cell() else nullcontext():
+                return result.result()
+        except KeyboardInterrupt:
+            raise one_line(
+                KeyboardInterrupt("the session is busy with a tool that blocks its loop")
+            ) from None
         finally:
-            result.cancel()  # the caller was interrupted before the loop came to it: it must not happen later
+            result.cancel()  # interrupted before the loop came to it: it must not happen later
 
     def wait(self, waitable: Waitable, timeout: float | None = None) -> None:
         """Block the caller until the turn is finished while the page stays alive. Interrupts cancel the turn.

@@ -121,6 +121,19 @@ def _in_task() -> bool:
         return False
 
 
+@contextmanager
+def raising() -> Generator[None]:
+    """Interrupts raise `KeyboardInterrupt` where the code is; in async cells ipykernel's handler does not."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 def interrupted(*, ended: bool) -> KeyboardInterrupt:
     """What a cell ends with after an interrupt, shown by IPython as one line."""
     message = "the turn was cancelled" if ended else "the turn is cancelled, but a tool has not stopped yet"
@@ -130,5 +143,6 @@ def interrupted(*, ended: bool) -> KeyboardInterrupt:
 def one_line(error: E) -> E:
     """Have IPython show `error` as one line: the frames in here would tell the reader nothing."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    # IPython lets an exception draw its own traceback.
     error._render_traceback_ = lambda: [text]  # pyright: ignore[reportAttributeAccessIssue]
     return error

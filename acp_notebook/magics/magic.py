@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from asyncio import CancelledError
 from collections import ChainMap
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from traitlets import Enum, observe
 from ..errors import AcpError, TurnFailed
 from ..kernel.display import cell as running_cell
 from ..kernel.display import in_notebook
+from ..kernel.interrupt import one_line
 from ..notebook import current, sessions
 from ..plan import Plan
 from .command import Invocation
@@ -109,6 +111,9 @@ class AcpMagics(Magics):
         except AcpError as error:
             self.last_error = error
             raise UsageError(_line(error)) from error
+        except (CancelledError, KeyboardInterrupt) as error:
+            one_line(error)  # also where it came before or after the wait, e.g. during a first import
+            raise
         except Exception as error:
             self.last_error = error
             log.error("%%acp %s failed", line, exc_info=error)
