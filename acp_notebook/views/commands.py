@@ -93,6 +93,8 @@ def _plan_edit(session: Session, message: Message) -> PlanEdit:
     match message.get("op"):
         case "add":
             return AddEntry(message["content"].strip())
+        case "update":
+            return UpdateEntry(index, message.get("content"), message.get("status"), message.get("priority"))
         case "done":
             return UpdateEntry(index, status=_toggled(session, message, "completed"))
         case "start":

@@ -80,15 +80,22 @@ def _parser() -> MarkdownIt:
     return md
 
 
-_MD = _parser()
-#: Finds the blocks and the link definitions, which is cheap; it does not look inside.
-_SPLITTER = _parser()
-_SPLITTER.core.ruler.enableOnly(["normalize", "block"])
+#: The parser in two halves: one finds the blocks and the link definitions, which is cheap; one looks inside
+#: what the first has found.
+_OUTSIDE, _INSIDE = _parser(), _parser()
+_OUTSIDE.core.ruler.enableOnly(["normalize", "block"])
+_INSIDE.core.ruler.enableOnly(["inline", "text_join"])
 
 
-def markdown(source: str, env: Env | None = None) -> Html:
+def markdown(source: str) -> Html:
     """A whole Markdown text as HTML."""
-    return Html(_MD.render(_normal(source), {} if env is None else env))
+    env: Env = {}
+    return _render(_OUTSIDE.parse(_normal(source), env), env)
+
+
+def _render(tokens: list[Token], env: Env) -> Html:
+    _INSIDE.core.process(StateCore("", _INSIDE, env, tokens))
+    return Html(_INSIDE.renderer.render(tokens, _INSIDE.options, env))
 
 
 def _normal(source: str) -> str:
@@ -97,20 +104,24 @@ def _normal(source: str) -> str:
 
 
 class _Block(NamedTuple):
+    """A top-level block: where it starts in the text, its tokens, and its kind (the type of the first)."""
+
     start: int
-    end: int
-    kind: str
+    tokens: list[Token]
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[0].type
 
 
 def _blocks(source: str, env: Env) -> list[_Block]:
-    """The top-level blocks of `source`, as offsets. Link definitions, which show nothing, go to `env`."""
-    offsets = [0, *(match.end() for match in re.finditer("\n", source)), len(source)]
+    """The top-level blocks of `source`. Link definitions, which show nothing, go to `env`."""
+    lines = [0, *(match.end() for match in re.finditer("\n", source))]
     found: list[_Block] = []
-    for token in _SPLITTER.parse(source, env):
+    for token in _OUTSIDE.parse(source, env):
         if token.level == 0 and token.nesting >= 0 and token.map:
-            found.append(
-                _Block(offsets[token.map[0]], offsets[min(token.map[1], len(offsets) - 1)], token.type)
-            )
+            found.append(_Block(lines[token.map[0]], []))
+        found[-1].tokens.append(token)
     return found
 
 
@@ -131,7 +142,9 @@ class Answer:
     def __init__(self) -> None:
         self._taken = 0
         self._tail = ""
+        #: Link definitions: those before the open block, and with those that may yet change.
         self._env: Env = dict[str, Any]()
+        self._open_env: Env = self._env
         self._closed: list[Piece] = []
         self._plain = PlainText()
         self._kind: str | None = None
@@ -147,16 +160,17 @@ class Answer:
         if final:
             self._finish(source)
             return list(self._closed)
+        left: list[_Block] = []
         if len(self._tail) <= OPEN_LIMIT or self._worth_splitting(new):
-            self._close_finished()
-        return [*self._closed, *self._open()]
+            left = self._close_finished()
+        return [*self._closed, *self._open(left)]
 
     def _finish(self, source: str) -> None:
         # A link definition also works for the text before it, which has been rendered without.
         if "]:" in source:
             self._closed, self._env, self._tail = [], dict[str, Any](), _normal(source)
         blocks = _blocks(self._tail, self._env)
-        self._closed += [self._render(block) for block in blocks]
+        self._closed += [Piece(_render(block.tokens, self._env)) for block in blocks]
         self._tail = ""
 
     def _worth_splitting(self, new: str) -> bool:
@@ -170,34 +184,34 @@ class Answer:
             return True
         return grown > len(self._tail) / (16 if closes else 4)
 
-    def _close_finished(self) -> None:
-        """Render the blocks that nothing can change: those before a block whose first line is complete."""
+    def _close_finished(self) -> list[_Block]:
+        """Render the blocks that nothing can change: those before a block whose first line is complete.
+
+        Returns the other blocks of the tail.
+        """
         env: Env = {"references": dict(self._env.get("references", {}))}
         blocks = _blocks(self._tail, env)
         complete = self._tail.rfind("\n") + 1
-        while len(blocks) > 1 and blocks[-1].start >= complete:
-            blocks.pop()
-        self._split_at = len(self._tail)
-        self._kind = blocks[-1].kind if blocks else None
-        if len(blocks) > 1:
+        last = len(blocks) - 1
+        while last > 0 and blocks[last].start >= complete:
+            last -= 1
+        self._kind = blocks[last].kind if blocks else None
+        self._open_env = env
+        if last > 0:
             self._env = env
-            self._closed += [self._render(block) for block in blocks[:-1]]
-            self._tail = self._tail[blocks[-1].start :]
-            self._split_at = len(self._tail)
+            self._closed += [Piece(_render(block.tokens, env)) for block in blocks[:last]]
+            self._tail = self._tail[blocks[last].start :]
             self._plain = PlainText()
+        self._split_at = len(self._tail)
+        return blocks[max(last, 0) :]
 
-    def _open(self) -> list[Piece]:
+    def _open(self, blocks: list[_Block]) -> list[Piece]:
+        """The tail: its blocks as far as they are, or plain text where it is long."""
         if len(self._tail) <= OPEN_LIMIT:
-            env: Env = {"references": dict(self._env.get("references", {}))}
-            return [
-                Piece(html) for block in _blocks(self._tail, env) if (html := self._render(block, env).html)
-            ]
+            return [Piece(_render(block.tokens, self._open_env)) for block in blocks]
         if self._kind == "fence":
             return [Piece(html, "code") for html in self._plain.grow(self._tail.partition("\n")[2])]
         return [Piece(html, "text") for html in self._plain.grow(self._tail)]
-
-    def _render(self, block: _Block, env: Env | None = None) -> Piece:
-        return Piece(markdown(self._tail[block.start : block.end], self._env if env is None else env))
 
 
 class PlainText:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from ..protocol.messages import PermissionOption, ToolCall
+from ..protocol.messages import PermissionOption, RequestPermission, ToolCall
 from ..session.state import PermissionState
 from .html import Html, join, misleads, tag
 from .preview import preview
@@ -107,7 +107,7 @@ def _answers(state: PermissionState) -> Iterator[Html]:
     reason = _button(
         "Deny with a reason…", look="acp-bare", data_action="deny-with-reason", aria_expanded="false"
     )
-    yield tag("div", *buttons, reason, _scope(state), class_="acp-answers")
+    yield tag("div", *buttons, reason, _scope(state.request), class_="acp-answers")
     label = "Reason, which the model reads"
     field = tag("input", name="reason", aria_label=label, autocomplete="off", dir="auto")
     yield _form("deny-with-reason", label, field, "Deny", "acp-danger")
@@ -157,10 +157,7 @@ def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
             keys.add(key)
         unknown = None if option.kind in KINDS else tag("span", f" ({option.kind})", class_="acp-quiet")
         label = join([option.name, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
-        why = "The agent offers two answers under this one id, so it cannot be chosen." if twice else None
-        yield _button(
-            label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice, title=why
-        )
+        yield _button(label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice)
 
 
 def _button(
@@ -178,14 +175,14 @@ def _button(
     )
 
 
-def _scope(state: PermissionState) -> Html | None:
-    if not any(option.kind.endswith("_always") for option in state.request.options):
-        return None
-    name = tag("bdi", state.request.tool_call.name)
-    return tag(
-        "span",
-        "“Always” covers ",
-        name,
-        " with these arguments, in this session. Revoke with %acp rules.",
-        class_="acp-scope",
-    )
+def _scope(request: RequestPermission) -> Html | None:
+    """What the answers cover, and why some cannot be given."""
+    ids = [option.option_id for option in request.options]
+    lines: list[Html] = []
+    if any(option.kind.endswith("_always") for option in request.options):
+        name = tag("bdi", request.tool_call.name)
+        words = " with these arguments, in this session. Revoke with %acp rules."
+        lines.append(tag("span", "“Always” covers ", name, words))
+    if len(set(ids)) < len(ids):
+        lines.append(tag("span", "Ambiguous: several answers have one id, so none can be given."))
+    return tag("span", join(lines, " "), class_="acp-scope") if lines else None

@@ -153,7 +153,7 @@ def test_a_long_answer_is_sent_once_or_twice_over(name: str) -> None:
     answer = Answer()
     before: dict[int, str] = {}
     biggest = total = 0
-    for cut in range(250, len(source), 250):
+    for cut in range(500, len(source), 500):
         pieces = answer.grow(source[:cut], False)
         now = {position: piece.html for position, piece in enumerate(pieces)}
         changed = sum(len(html) for position, html in now.items() if before.get(position) != html)
@@ -162,7 +162,7 @@ def test_a_long_answer_is_sent_once_or_twice_over(name: str) -> None:
     final = "".join(piece.html for piece in answer.grow(source, True))
     assert final == markdown(source)
     # At each step at most one open block or one piece is sent again, and once more when a long block closes.
-    steps = len(source) // 250
+    steps = len(source) // 500
     assert total < steps * 3 * OPEN_LIMIT + 2 * len(final)
 
 

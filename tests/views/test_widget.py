@@ -238,6 +238,7 @@ def test_edits_of_the_plan(session: PuppetSession) -> None:
     assert edit(op="start", index=2) == "a:pending b:in_progress c:pending d:pending"
     assert edit(op="move", index=4, to=1) == "d:pending a:pending b:in_progress c:pending"
     assert edit(op="remove", index=1) == "a:pending b:in_progress c:pending"
+    assert edit(op="update", index=3, content="C", priority="high") == "a:pending b:in_progress C:pending"
     gone = comm.command("plan", plan="plan-1", op="remove", index=9)
     assert gone["t"] == "error" and "there is no entry 9" in gone["text"]
 
