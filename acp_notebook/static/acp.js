@@ -74,9 +74,13 @@ class View {
   hello() {
     clearTimeout(this.helloTimer);
     if (this.closed) return;
+    if (this.hellos > HELLO_AGAIN.length) {
+      this.say(this.el, "No answer from the kernel. If it was restarted, run the cell again.", "status");
+      return;
+    }
     this.post({ action: "hello" });
     if (this.hellos > 0) this.say(this.el, "Waiting for the kernel. Buttons appear when it answers.", "status");
-    if (this.hellos < HELLO_AGAIN.length) this.helloTimer = setTimeout(() => this.hello(), HELLO_AGAIN[this.hellos]);
+    this.helloTimer = setTimeout(() => this.hello(), HELLO_AGAIN[this.hellos] ?? HELLO_AGAIN.at(-1));
     this.hellos += 1;
   }
 

@@ -391,6 +391,14 @@ def test_without_an_answer_nothing_looks_alive_and_hello_is_said_again(
     expect(tab.locator("select[data-config=mode]")).to_be_enabled()
 
 
+def test_in_the_end_it_says_that_nobody_answers(session: PuppetSession, tab: Page, show: Show) -> None:
+    tab.clock.install()
+    stage = show(online=False)
+    tab.clock.run_for(120_000)
+    expect(tab.get_by_text("If it was restarted, run the cell again.")).to_be_visible()
+    assert 5 <= len(stage.sent) <= 7
+
+
 def test_a_kernel_that_goes_away_takes_the_controls_along(
     session: PuppetSession, tab: Page, show: Show
 ) -> None:
