@@ -121,11 +121,11 @@ def use_notebook(
     tmp_path: Path,
     _kept: dict[App, NotebookPage],
 ) -> Iterator[Callable[..., NotebookPage]]:
-    """`use_notebook(cells, app="lab") -> NotebookPage`: much faster than `open_notebook`, since page and kernel
-    are those of the module's earlier tests, with other cells and the extension unloaded. Variables stay.
+    """`use_notebook(cells, app="lab") -> NotebookPage`: much faster than `open_notebook`, since page and
+    kernel are those of the module's earlier tests, with other cells and the extension unloaded. Variables
+    stay. The test must leave nothing running, and no error in the page's console.
 
-    The test must leave nothing running, and no error in the page's console. After a failed one the next
-    begins with a new page and kernel.
+    After a failed test the next begins with a new page and kernel.
     """
     used: list[App] = []
 

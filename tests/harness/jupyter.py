@@ -262,7 +262,7 @@ class NotebookPage:
         self.cell(index).locator(".cm-content").fill(source)
 
     def set_cells(self, sources: Sequence[str]) -> None:
-        """Puts code cells in the place of all cells: a new notebook for the price of no page and no kernel."""
+        """Puts code cells in the place of all cells, without opening a page or starting a kernel."""
         self.tab.evaluate(_SET_CELLS, list(sources))
 
     # ── kernel ───────────────────────────────────────────────────────────────────────────────────────
