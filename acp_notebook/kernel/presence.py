@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..session.host import Waitable
+from .lane import comms_can_be_routed
 from .running import kernel
 
 T = TypeVar("T")
 
 #: Seconds that a page gets to render a view and say hello before a person is asked through a prompt.
 GRACE = 2.0
+#: So many times longer is waited for a page that has said hello before, on a kernel that can hear it in a
+#: cell: a prompt that turns out to be needless stays open in JupyterLab, which then runs no other cell.
+KNOWN_PAGE = 5
 
 
 @dataclass(eq=False)
@@ -101,8 +105,9 @@ class Presence:
             wait.overdue = True
             self._wake()
 
-        # A page needs a while to render. A terminal has none.
-        self._loop.call_later(self._grace if kernel() is not None else 0, over)
+        known = self.hellos > 0 and comms_can_be_routed()
+        grace = self._grace * (KNOWN_PAGE if known else 1)
+        self._loop.call_later(grace if kernel() is not None else 0, over)  # a terminal has no page
 
     def _changed(self) -> None:
         self._soon(self._wake)

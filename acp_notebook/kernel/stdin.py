@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..errors import AcpError
+from ..masking import masked
 from ..session.state import PermissionState
+from ..text import plain
 from .lane import stdin_identity
 from .presence import Presence, Wait
 from .running import kernel
@@ -23,8 +24,6 @@ from .running import kernel
 POLL = 0.05
 #: Characters of one argument, and of all: a prompt is one line in most frontends.
 ARGUMENT, ARGUMENTS = 200, 1000
-
-SECRET = re.compile(r"password|passwd|token|secret|api_?key|credential", re.IGNORECASE)
 
 Answer = Callable[[str, str | None], None]
 
@@ -37,7 +36,6 @@ class Questions:
         self._presence = presence
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.asking = False
 
     def ask(self, permission: PermissionState, answer: Answer) -> Callable[[], None]:
         """Prompt for an answer once somebody waits who cannot click. Returns what withdraws the question.
@@ -82,18 +80,16 @@ class Questions:
         """The line typed; empty when the wait has ended before there was one."""
         line: Line = TerminalLine() if kernel() is None else KernelLine(kernel())
         wait.context.run(line.ask, text)
-        self.asking, answered = True, False
         try:
             while wait in self._presence.waits:
                 if (reply := line.poll()) is not None:
-                    answered = True
                     return reply
                 await asyncio.sleep(POLL)
-            return ""
-        finally:
-            self.asking = False
-            if not answered:
-                line.withdraw()
+        except asyncio.CancelledError:
+            wait.context.run(line.withdraw)
+            raise
+        wait.context.run(line.withdraw)
+        return ""
 
 
 class Line(Protocol):
@@ -141,6 +137,7 @@ class KernelLine:
 
     def withdraw(self) -> None:
         """The protocol has no message for it: a late answer is dropped by `ask` and `poll`."""
+        print("(The question above needs no answer any more. If its box is still there, press Enter in it.)")
 
     def _receive(self) -> Any:
         return self._kernel.session.recv(self._kernel.stdin_socket)[1]
@@ -183,28 +180,13 @@ def understood(reply: str) -> tuple[str, str | None] | None:
 def question(permission: PermissionState) -> str:
     """One line that says what would be allowed, with secrets masked and nothing invisible."""
     call = permission.request.tool_call
-    arguments = ", ".join(f"{name}={_value(name, value)}" for name, value in call.arguments.items())
-    return f"Allow {call.name}({_cut(_visible(arguments), ARGUMENTS)})? [y]es / [n]o / reason: "
-
-
-def _value(name: str, value: Any) -> str:
-    if SECRET.search(name):
-        return "•••"
-    return _cut(json.dumps(_masked(value), ensure_ascii=False, default=repr), ARGUMENT)
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): "•••" if SECRET.search(str(key)) else _masked(item) for key, item in value.items()}  # pyright: ignore
-    if isinstance(value, list | tuple):
-        return [_masked(item) for item in value]  # pyright: ignore
-    return value
+    values = masked(call.arguments).items()
+    arguments = ", ".join(
+        f"{name}={_cut(json.dumps(value, ensure_ascii=False, default=repr), ARGUMENT)}"
+        for name, value in values
+    )
+    return f"Allow {plain(f'{call.name}({_cut(arguments, ARGUMENTS)})')}? [y]es / [n]o / reason: "
 
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}… (+{len(text) - length} characters)"
-
-
-def _visible(text: str) -> str:
-    """Control, direction and zero-width characters as escapes: they could make one call look like another."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -167,7 +167,10 @@ def test_a_request_answered_elsewhere_withdraws_its_prompt(page: Frontend, host:
     page.quiet(0.3)
     assert not cell.done
     new.reply("n")
-    assert page.finish(cell).stdout == "[('new', 'deny', None)]\n"
+    assert page.finish(cell).stdout == (
+        "(The question above needs no answer any more. If its box is still there, press Enter in it.)\n"
+        "[('new', 'deny', None)]\n"
+    )
 
 
 @everywhere
@@ -189,6 +192,15 @@ def test_nobody_is_asked_before_somebody_waits(page: Frontend) -> None:
     cell = page.begin("await turn; print(got)")
     prompt(page, cell).reply("y")
     assert page.finish(cell).stdout == "[('drop', 'allow', None)]\n"
+
+
+def test_a_page_known_from_before_gets_more_time_to_say_hello(page: Frontend) -> None:
+    cell = page.begin(
+        "new('kernel', grace=0.2); turn.host.hello_received(); ask()\n"
+        "on_loop(lambda: turn.host.loop.call_later(0.6, turn.host.hello_received))\n"
+        "on_loop(lambda: turn.host.loop.call_later(1.2, turn.end)); await turn; print(got)"
+    )
+    assert page.finish(cell).stdout == "[]\n" and page.prompts == []
 
 
 def test_whether_anybody_is_there(page: Frontend) -> None:
