@@ -97,7 +97,7 @@ class Session(client.Session):
         from .views.widget import session_view
 
         if self._view is None:
-            self._view = session_view(self)
+            self._view = _with_still_form(session_view(self))
         return self._view
 
     def plan_view(self) -> View:
@@ -105,7 +105,7 @@ class Session(client.Session):
         from .views.widget import plan_view
 
         if self._plan_view is None:
-            self._plan_view = plan_view(self)
+            self._plan_view = _with_still_form(plan_view(self))
         return self._plan_view
 
     def show_turn(self, turn: Turn) -> None:
@@ -143,7 +143,7 @@ class Session(client.Session):
     def _ipython_display_(self) -> None:
         from .views.bundle import static_bundle
 
-        Output(self.view().bundle() if in_notebook() else static_bundle(self.state, "session"))
+        Output(self.view().live() if in_notebook() else static_bundle(self.state, "session"))
 
     # -- end -----------------------------------------------------------------------------------------
 
@@ -158,6 +158,22 @@ class Session(client.Session):
             del _live[self.name]
         if _current is self:
             _current = next(reversed(_live.values()), None)
+
+
+def _with_still_form(view: View) -> View:
+    """Have `view` displayed below its static form, which is kept in step for the saved notebook."""
+    still: Output | None = None
+
+    def show_still() -> None:
+        nonlocal still
+        if still is None:
+            still = Output(view.still())
+            view.at_rest(still.replace)
+        else:
+            still.show(view.still())
+
+    view.before_display = show_still
+    return view
 
 
 def current() -> Session | None:

@@ -27,6 +27,10 @@ class Output:
 
     def __init__(self, bundle: Bundle) -> None:
         self._id = uuid4().hex
+        self.show(bundle)
+
+    def show(self, bundle: Bundle) -> None:
+        """Show it in the running cell, too: `replace` then holds for all cells that do."""
         self._publish(bundle, update=False)
 
     def replace(self, bundle: Bundle) -> None:

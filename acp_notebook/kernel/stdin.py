@@ -188,5 +188,9 @@ def question(permission: PermissionState) -> str:
     return f"Allow {plain(f'{call.name}({_cut(arguments, ARGUMENTS)})')}? [y]es / [n]o / reason: "
 
 
+def _value(value: object) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False, default=repr), ARGUMENT)
+
+
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}… (+{len(text) - length} characters)"

@@ -136,7 +136,7 @@ class AcpMagics(Magics):
         """The formatter of plans while the extension is loaded."""
         session = current()
         if self._live == (plan, running_cell()) and session and plan is session.plan and in_notebook():
-            return session.plan_view().bundle()
+            return session.plan_view().live()
         return cast(Any, plan)._repr_mimebundle_()
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from ..errors import AcpError, PermissionError
+from ..masking import masked, unmasked
 from ..notebook import current
 from ..session.permissions import PermissionRequest
-from ..views.html import plain
-from ..views.values import as_json, masked, seconds, signature, unmasked
+from ..text import plain
+from ..views.values import as_json, seconds, signature
 from .command import Invocation
 
 #: How much of one argument is printed, in characters.

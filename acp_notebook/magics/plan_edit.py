@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import AcpError
 from ..plan import Plan, UpdateEntry
-from ..views.html import plain
+from ..text import plain
 from .command import Invocation, whole_number
 from .plan import said
 from .start import session_for

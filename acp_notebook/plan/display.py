@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from html import escape
 
+from ..text import plain
 from .model import Plan, PlanEntry
 
 #: Status → box in text, mark in HTML, words.
@@ -16,31 +16,18 @@ _STATUSES = {
     "cancelled": ("[-]", "–", "cancelled"),
 }
 
-# Control, direction and zero-width characters, and those that no font shows; joiners (U+200C, U+200D) only
-# beside ASCII, because Indic scripts, Persian and emoji are written with them.
-_MISLEADING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e007f]"
-    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-)
-
-
-def visible(text: str) -> str:
-    """`text` with characters that make it look like other text as `[U+202E]`."""
-    return _MISLEADING.sub(lambda match: f"[U+{ord(match[0]):04X}]", text.replace("\r\n", "\n"))
-
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: a line of title and progress, then one numbered item an entry."""
-    lines = [f"{visible(_title(plan))} · {_progress(plan)}" if plan.entries else visible(_title(plan))]
+    lines = [f"{plain(_title(plan))} · {_progress(plan)}" if plan.entries else plain(_title(plan))]
     for number, entry in enumerate(plan, 1):
         box, _, words = _words(entry)
         # The box says pending and completed to everyone.
         said = "" if words in ("pending", "completed") else f" ({words})"
-        content = visible(entry.content).replace("\n", "\n" + " " * 9)
-        lines.append(f"{number:3}. {box} {content}{visible(said)}")
+        content = plain(entry.content).replace("\n", "\n" + " " * 9)
+        lines.append(f"{number:3}. {box} {content}{plain(said)}")
     if not plan.entries:
-        lines.append(visible(_body(plan)))
+        lines.append(plain(_body(plan)))
     return "\n".join(lines)
 
 
@@ -48,7 +35,7 @@ def as_html(plan: Plan) -> str:
     """The plan as an HTML section; nothing is said by colour or place alone, and all text is escaped."""
     head = f'<h3><span dir="auto">{_html(_title(plan))}</span>'
     if not plan.entries:
-        return f'<section>{head}</h3><pre dir="auto">{escape(visible(_body(plan)))}</pre></section>'
+        return f'<section>{head}</h3><pre dir="auto">{escape(plain(_body(plan)))}</pre></section>'
     items = "".join(_item(entry) for entry in plan)
     return f"<section>{head} <small>{_progress(plan)}</small></h3><ol>{items}</ol></section>"
 
@@ -60,7 +47,7 @@ def _item(entry: PlanEntry) -> str:
 
 
 def _html(text: str) -> str:
-    return escape(visible(text)).replace("\n", "<br>")
+    return escape(plain(text)).replace("\n", "<br>")
 
 
 def _words(entry: PlanEntry) -> tuple[str, str, str]:

@@ -12,7 +12,8 @@ from importlib.resources import files
 
 from ..plan import Plan
 from ..session.state import Message, PermissionState, SessionState, Thought, ToolCallState, TurnState
-from .html import Html, plain, tag
+from ..text import plain
+from .html import Html, tag
 from .parts import Memo, assemble
 from .plan import MARKS, UNKNOWN_MARK, progress
 from .session import Render, render_plan, render_session, render_turn, turn_of

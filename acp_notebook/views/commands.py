@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 from ..errors import AcpError, AlreadyAnswered, PermissionError
+from ..masking import unmasked
 from ..plan import AddEntry, MoveEntry, PlanEdit, RemoveEntry, UpdateEntry
 from ..session.permissions import PermissionRequest
 from ..session.session import Session
-from .values import unmasked
 
 Message = Mapping[str, Any]
 

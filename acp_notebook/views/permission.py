@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from ..masking import masked
 from ..protocol.messages import PermissionOption, RequestPermission, ToolCall
 from ..session.state import PermissionState
-from .html import Html, join, misleads, tag
+from ..text import misleads
+from .html import Html, join, tag
 from .preview import preview
-from .values import WHOLE, arguments_list, editable_json, masked, signature
+from .values import WHOLE, arguments_list, editable_json, signature
 
 #: Option kind → the key that chooses it while the card has the focus, and the look of its button.
 KINDS = {

@@ -57,13 +57,19 @@ class View(anywidget.AnyWidget):
         self._timer: TimerHandle | None = None
         self._resting: TimerHandle | None = None
         self._at_rest: Callable[[dict[str, str]], None] | None = None
+        self.before_display: Callable[[], None] | None = None
         super().__init__()
         session.host.route(cast(Any, self).comm)
         self.on_msg(self._arrived)
         self._unsubscribe = session.subscribe(self._changed)
 
     def live(self) -> dict[str, Any]:
-        """The widget alone, to display below a `still` output."""
+        """The widget alone, after `before_display`, which shows the `still` form above it."""
+        if self.before_display is not None:
+            self.before_display()
+        return self._widget()
+
+    def _widget(self) -> dict[str, Any]:
         live: Any = super()._repr_mimebundle_()
         data = live[0] if isinstance(live, tuple) else live
         return {**(data or {}), "text/plain": ""}
@@ -80,14 +86,14 @@ class View(anywidget.AnyWidget):
 
     def bundle(self) -> dict[str, Any]:
         """Widget and static form in one output, for one that is replaced before anybody opens it again."""
-        return {**self.live(), **static_bundle(self._session.state, self._kind, self._number)}
+        return {**self._widget(), **static_bundle(self._session.state, self._kind, self._number)}
 
     def at_rest(self, replace: Callable[[dict[str, str]], None]) -> None:
         """Call `replace` with the still form, on the session's loop, when the view is at rest or closes."""
         self._at_rest = replace
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.bundle()
+        return self.bundle() if self.before_display is None else self.live()
 
     # -- to the page ---------------------------------------------------------------------------------
 

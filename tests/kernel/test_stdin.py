@@ -58,13 +58,15 @@ def test_secrets_are_masked_at_any_depth() -> None:
         headers={"X-Token": "abc", "Accept": "x"},
         more=[{"api_key": "z"}],
     )
-    assert text.startswith('Allow f(password=•••, apiKey=•••, headers={"X-Token": "•••", "Accept": "x"}, ')
+    assert all(
+        name in text for name in ("password=", "apiKey=", '"X-Token": ', '"Accept": "x"', '"api_key": ')
+    )
     assert not any(secret in text for secret in ("hunter2", '"k"', "abc", '"z"'))
 
 
 def test_nothing_invisible_and_nothing_endless_in_the_question() -> None:
     text = asked("f", path="a\u202egpj.exe", zero="x\u200by", line="a\nb\x1b[2J", umlaut="größer")
-    assert "\\u202e" in text and "\\u200b" in text and "größer" in text
+    assert "[U+202E]" in text and "[U+200B]" in text and "größer" in text
     assert text.isprintable()
     long = asked("f", body="x" * 5000)
     assert len(long) < 350 and "… (+4802 characters)" in long

@@ -118,9 +118,10 @@ def test_a_cell_run_again_asks_again(page: Frontend) -> None:
 
 def test_the_plan_is_live_as_the_last_value_of_its_cell(page: Frontend) -> None:
     page.run("%acp start works\n%acp plan add Load")
-    (shown,) = page.run("%acp plan").outputs
-    assert shown["output_type"] == "execute_result"
-    assert "Load" in shown["data"]["text/plain"]
+    still, live = page.run("%acp plan").outputs
+    assert "Load" in still["data"]["text/plain"]
+    assert live["output_type"] == "execute_result"
+    assert "application/vnd.jupyter.widget-view+json" in live["data"]
     (widget,) = page.widgets()
     page.run("%acp plan add Plot")
     page.wait(lambda: "Plot" in str(widget.state), what="the new entry in the view")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_notebook.views.html import Html, join, misleads, plain, tag, text
+from acp_notebook.text import misleads, plain
+from acp_notebook.views.html import Html, join, tag, text
 
 
 def shown(made: str) -> str:

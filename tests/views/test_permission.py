@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from acp_notebook.masking import MASK, masked, unmasked
 from acp_notebook.protocol.messages import PermissionOption, RequestPermission, ToolCall
 from acp_notebook.session.state import PermissionState
 from acp_notebook.views.permission import permission
-from acp_notebook.views.values import MASK, editable_json, masked, unmasked
+from acp_notebook.views.values import editable_json
 from harness.puppet import OPTIONS
 
 
