@@ -120,7 +120,7 @@ async def main() -> None:
         bare_time, ours = await compare(stream, rounds)
         print(f"{name:23} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
     print(
-        f"{PROMPTS} prompts of {CHUNKS:,} chunks in one session: the last cost × {await growth():.2f} the first"
+        f"{PROMPTS} prompts of {CHUNKS:,} chunks: the last ones cost × {await growth():.2f} the first"
     )
 
 

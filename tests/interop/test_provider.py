@@ -1,4 +1,4 @@
-"""A real provider class, its HTTP answered on this machine: one agent, in cells of the user's own and in turns."""
+"""A real provider class, its HTTP answered on this machine: one agent, in own cells and in turns."""
 
 from __future__ import annotations
 
