@@ -180,11 +180,7 @@ def understood(reply: str) -> tuple[str, str | None] | None:
 def question(permission: PermissionState) -> str:
     """One line that says what would be allowed, with secrets masked and nothing invisible."""
     call = permission.request.tool_call
-    values = masked(call.arguments).items()
-    arguments = ", ".join(
-        f"{name}={_cut(json.dumps(value, ensure_ascii=False, default=repr), ARGUMENT)}"
-        for name, value in values
-    )
+    arguments = ", ".join(f"{name}={_value(value)}" for name, value in masked(call.arguments).items())
     return f"Allow {plain(f'{call.name}({_cut(arguments, ARGUMENTS)})')}? [y]es / [n]o / reason: "
 
 
