@@ -135,7 +135,7 @@ class AcpMagics(Magics):
     def plan_bundle(self, plan: Plan) -> Any:
         """The formatter of plans while the extension is loaded."""
         session = current()
-        if self._live == (plan, running_cell()) and session and plan is session.plan and in_notebook():
+        if self._live == (plan, running_cell()) and session and plan == session.plan and in_notebook():
             return session.plan_view().live()
         return cast(Any, plan)._repr_mimebundle_()
 

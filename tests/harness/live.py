@@ -41,9 +41,14 @@ def greets(turn):
 
 def view(page: NotebookPage, index: int) -> Locator:
     """The view in a cell's outputs, live or in its final form."""
-    return page.output(index).locator(".acp-view")
+    return page.output(index).locator(".acp-view:visible")
+
+
+def setting(view: Locator, name: str) -> Locator:
+    """A selector of a panel, by its label."""
+    return view.get_by_role("combobox", name=name, exact=True)
 
 
 def card(page: NotebookPage, index: int) -> Locator:
     """A request that waits for an answer, in a cell's outputs."""
-    return page.output(index).locator(".acp-permission[data-status=pending]")
+    return view(page, index).locator(".acp-permission[data-status=pending]")
