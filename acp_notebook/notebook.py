@@ -86,9 +86,12 @@ class Session(client.Session):
     # -- asking --------------------------------------------------------------------------------------
 
     def ask(self, text: str, *, approve: bool = False, timeout: float | None = None) -> Turn:
-        turn = self.prompt(text, approve=approve)
-        self.show_turn(turn)
-        return turn.wait(timeout)
+        def begin() -> Turn:  # in one go: a tool may block a session's own loop from the first step on
+            turn = self.prompt(text, approve=approve)
+            self.show_turn(turn)
+            return turn
+
+        return self.host.call(begin).wait(timeout)
 
     # -- views ---------------------------------------------------------------------------------------
 

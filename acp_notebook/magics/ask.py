@@ -54,7 +54,6 @@ def _begin(call: Invocation) -> Turn:
         call.magics.shell.push({name: turn})
     if "bg" in call.options:
         print(f"Turn {turn.number} of {session.name!r} runs: see %acp status; %acp cancel stops it.")
-    session.show_turn(turn)
     return turn
 
 
@@ -71,6 +70,7 @@ def _prompt(session: Session, text: str, options: Mapping[str, Any]) -> Turn:
         _restore(session, before, (session.mode, session.effort))
         raise
     during = session.mode, session.effort
+    session.show_turn(turn)
     turn.at_end(lambda: _restore(session, before, during))
     return turn
 

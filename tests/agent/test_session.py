@@ -246,6 +246,28 @@ def test_a_model_that_fails_is_one_line_and_finished_work_is_not_done_again(host
     assert paid == [1]
 
 
+def test_a_model_that_belongs_to_another_loop_is_one_line_that_says_what_to_do(hosted: Hosted) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        loops.append(asyncio.get_running_loop())
+        if loops[0] is not loops[-1]:  # as asyncio's locks, and so a provider's client, do
+            raise RuntimeError(
+                f"<asyncio.locks.Event object> is bound to a different event loop than {loops[0]}"
+            )
+        yield "hi"
+
+    agent = Agent(FunctionModel(stream_function=stream))
+
+    async def here() -> None:
+        async with agent.run_stream("go") as result:
+            await result.get_output()
+
+    asyncio.run(here())
+    with pytest.raises(TurnFailed, match="give a model name, or an agent that is used nowhere else"):
+        hosted(agent).ask("go", timeout=20)
+
+
 def test_a_prompt_while_one_runs_and_an_empty_one_are_refused_in_a_line(hosted: Hosted) -> None:
     model = ScriptedModel()
 
