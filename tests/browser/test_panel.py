@@ -173,7 +173,7 @@ def test_two_pages_on_one_notebook(open_notebook: Use) -> None:
 
 
 def test_after_a_reload_an_approval_can_still_be_answered(open_notebook: Use, app: App) -> None:
-    """Jupyter does not reconnect a cell that runs to its outputs, but what was saved of them is live again."""
+    """Jupyter does not reconnect a running cell to its outputs, but what was saved of them is live again."""
     page = open_notebook([SURVEY, "%acp", "%acp ask --out turn drop survey", "print(turn.text)"], app=app)
     page.run(0)
     page.run(1)
