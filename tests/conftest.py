@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from jupyter_core.utils import ensure_event_loop
 
 from harness import isolate
 from harness.wire import Frontend
@@ -22,10 +23,10 @@ _HOME = Path(tempfile.mkdtemp(prefix="acp-notebook-tests-"))
 
 def pytest_configure(config: pytest.Config) -> None:
     isolate(_HOME)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    shutil.rmtree(_HOME, ignore_errors=True)
+    config.add_cleanup(lambda: shutil.rmtree(_HOME, ignore_errors=True))
+    # pytest-asyncio asks for the current event loop, which makes one that nobody closes once jupyter_client
+    # has put its own in place. So there is one from the start.
+    config.add_cleanup(ensure_event_loop().close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

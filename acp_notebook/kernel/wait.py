@@ -77,17 +77,17 @@ def _make_reentrant(loop: asyncio.AbstractEventLoop) -> None:
     import nest_asyncio2  # pyright: ignore[reportMissingTypeStubs]
 
     kind: Any = type(loop)
+    if not isinstance(loop, asyncio.BaseEventLoop):  # such as uvloop's; said before anything is patched
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        raise AcpError(f"a running {name} cannot be re-entered: use `await session.prompt(…)`")
     if hasattr(kind, "_nest_patched") and not hasattr(kind, "_nest_asyncio2"):
         # Patched by nest_asyncio, which loses callbacks whose context is entered further up ("cannot enter
         # context"); on ipykernel 7 these are the next cells. nest_asyncio2 puts them off.
         del kind._nest_patched
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the other patch, which this one replaces
-            nest_asyncio2.apply(loop)  # pyright: ignore[reportUnknownMemberType]
-    except ValueError:
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        raise AcpError(f"a running {name} cannot be re-entered: use `await session.prompt(…)`") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the other patch, which this one replaces
+        # Without `run_close_loop` each later `asyncio.run` leaves its loop open.
+        nest_asyncio2.apply(loop, run_close_loop=True)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _suspending() -> Callable[[asyncio.Task[Any]], object]:
