@@ -26,6 +26,8 @@ from pydantic_ai.tools import (
     ToolDefinition,
     ToolDenied,
 )
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_core import to_jsonable_python
 
 from ..protocol.connection import ClientSide
 from ..protocol.messages import (
@@ -37,7 +39,9 @@ from ..protocol.messages import (
 )
 from .config import EFFORTS, Config
 from .modes import tool_kind
+from .plan_tools import PlanToolset
 from .stream import Outbox
+from .toolset import SessionToolset
 from .values import explain, for_model, for_page
 
 log = logging.getLogger(__name__)
@@ -79,9 +83,10 @@ class _Prints:
 
 @dataclass
 class SessionCapability(AbstractCapability[Any]):
-    """Mode filter, thinking effort, print capture, tool errors and approvals of one run."""
+    """Plan tools, mode filter, thinking effort, print capture, tool errors and approvals of one run."""
 
     config: Config
+    plan_tools: PlanToolset
     client: ClientSide
     outbox: Outbox
     capture: Capture | None = None
@@ -94,13 +99,8 @@ class SessionCapability(AbstractCapability[Any]):
 
         return settings
 
-    async def prepare_tools(
-        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
-    ) -> list[ToolDefinition]:
-        mode = self.config.mode
-        offered = [tool for tool in tool_defs if mode.offers(tool.name, tool.metadata)]
-        self.tools = {tool.name: tool for tool in offered}
-        return offered
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        return SessionToolset(toolset, self.plan_tools, self.config, self.tools)
 
     async def wrap_tool_execute(
         self,
@@ -127,6 +127,12 @@ class SessionCapability(AbstractCapability[Any]):
                 prints.drain()
         except SystemExit as error:
             raise ToolFailed(f"{tool_def.name} tried to end the process ({error.code!r}).") from None
+        except KeyboardInterrupt:  # in a task it would end the whole loop, and with it the kernel
+            raise asyncio.CancelledError from None
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic of an extension module, an outcome of a test framework
+            return await self.on_tool_execute_error(ctx, call=call, tool_def=tool_def, args=args, error=error)
 
     async def on_tool_execute_error(
         self,
@@ -135,7 +141,7 @@ class SessionCapability(AbstractCapability[Any]):
         call: ToolCallPart,
         tool_def: ToolDefinition,
         args: dict[str, Any],
-        error: Exception,
+        error: BaseException,
     ) -> Any:
         """One short line for the model; the whole traceback, which may hold secrets, for the log only."""
         log.error("tool %s raised", tool_def.name, exc_info=error)
@@ -179,9 +185,13 @@ class SessionCapability(AbstractCapability[Any]):
         if not kinds or kinds - _ALLOWS:  # not offered, ambiguous, or a no
             return ToolDenied(outcome.reason or "The person denied this call; it did not run.")
         if outcome.arguments is not None:
-            self.outbox.tool_call(
-                call.tool_call_id, raw_input=outcome.arguments, reason="arguments edited by you"
-            )
+            try:
+                edited = to_jsonable_python(dict(outcome.arguments))
+            except (ValueError, RecursionError) as error:
+                return ToolDenied(
+                    f"The call did not run: the edited arguments are not JSON ({explain(error)})."
+                )
+            self.outbox.tool_call(call.tool_call_id, raw_input=edited, reason="arguments edited by you")
         return ToolApproved(override_args=dict(outcome.arguments) if outcome.arguments is not None else None)
 
 

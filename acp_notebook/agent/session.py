@@ -113,16 +113,14 @@ class AgentSession:
     # -- turns ---------------------------------------------------------------------------------------
 
     def prompt(self, text: str) -> None:
-        if self._task is not None:
+        if self._token is not None:
             raise TurnRunning(
                 "a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel"
             )
+        token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
-        self._token = CancellationToken()
-        self._task = self._loop.create_task(
-            self._turn(text, self._token), name=f"acp turn of {self.info.name}"
-        )
+        self._task = self._loop.create_task(self._turn(text, token), name=f"acp turn of {self.info.name}")
 
     def cancel(self) -> None:
         if self._token is not None:
@@ -142,7 +140,9 @@ class AgentSession:
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
-        capability = SessionCapability(self._config, self._client, self._outbox, self._capture)
+        capability = SessionCapability(
+            self._config, self._plan_tools, self._client, self._outbox, self._capture
+        )
 
         async def handle(ctx: Any, events: Any) -> None:
             await forward(events, self._outbox, capability.tools.__contains__)
@@ -157,7 +157,6 @@ class AgentSession:
                     usage=usage,
                     usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),
                     cancellation_token=token,
-                    toolsets=[self._plan_tools],
                     capabilities=[capability],
                     event_stream_handler=handle,
                     infer_name=False,  # naming the agent would change it
@@ -170,7 +169,7 @@ class AgentSession:
                 self._outbox.close_calls("cancelled")
                 self._outbox.send(Notice("Cancelled."))
                 return StateUpdate("idle", "cancelled")
-            except Exception as error:
+            except BaseException as error:  # whatever it is, it ends the turn and not the loop
                 log.error("%s: the turn failed", self.info.name, exc_info=error)
                 self._keep(messages)
                 self._outbox.close_calls("the turn failed")
@@ -204,7 +203,7 @@ def _shown(output: Any) -> str:
     return f"```json\n{text}\n```"
 
 
-def _stop_reason(error: Exception) -> str:
+def _stop_reason(error: BaseException) -> str:
     """ACP's stop reason for a run that raised; a failure of any other kind is an `error`."""
     match error:
         case ContentFilterError():
@@ -217,7 +216,7 @@ def _stop_reason(error: Exception) -> str:
             return "error"
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     if isinstance(error, RuntimeError) and "different event loop" in str(error):
         return (
             "this agent's model is in use on another event loop: with host='thread' give a model name, "

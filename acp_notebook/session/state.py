@@ -20,7 +20,6 @@ from ..protocol.messages import (
     ConfigOption,
     ConfigOptionUpdate,
     Notice,
-    Omit,
     Outcome,
     PlanRemoved,
     PlanUpdate,
@@ -342,21 +341,28 @@ class _Items:
             assert self._calls is not None
             self._calls[update.tool_call_id] = found[0]
         position, old = found
-        status = _patched(update.status, old.status)
-        begins = status == "in_progress" and old.status in ("pending", "paused")
-        ended = _patched(update.ended, self._at) if old.ended is None else old.ended
+        status = old.status if update.status is OMIT else update.status
+        started, ended = old.started, old.ended
+        if update.started is not OMIT:
+            started = update.started
+        elif status == "in_progress" and old.status in ("pending", "paused"):
+            started = self._at
+        if status not in FINAL_STATUSES:
+            ended = None
+        elif ended is None:
+            ended = self._at if update.ended is OMIT else update.ended
         self.items[position] = ToolCallState(
             tool_call_id=old.tool_call_id,
-            name=_patched(update.name, old.name) or "",
-            title=_patched(update.title, old.title),
-            kind=_patched(update.kind, old.kind),
+            name=old.name if update.name is OMIT else update.name or "",
+            title=old.title if update.title is OMIT else update.title,
+            kind=old.kind if update.kind is OMIT else update.kind,
             status=status,
             raw_input=old.raw_input if update.raw_input is OMIT else update.raw_input,
             raw_output=old.raw_output if update.raw_output is OMIT else update.raw_output,
             printed=old.printed,
-            reason=_patched(update.reason, old.reason),
-            started=_patched(update.started, self._at if begins else old.started),
-            ended=ended if status in FINAL_STATUSES else None,
+            reason=old.reason if update.reason is OMIT else update.reason,
+            started=started,
+            ended=ended,
         )
 
     def _answer(self, event: PermissionAnswered) -> None:
@@ -366,10 +372,6 @@ class _Items:
                     item, status=event.status, explanation=event.explanation, answered=self._at
                 )
                 return
-
-
-def _patched(value: T | Omit, old: T) -> T:
-    return old if isinstance(value, Omit) else value
 
 
 def _end_turn(state: SessionState, event: StateUpdate, at: float) -> SessionState:

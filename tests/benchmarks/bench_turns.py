@@ -84,14 +84,20 @@ async def cpu(run: Callable[[], Awaitable[Any]]) -> float:
     return time.process_time() - start
 
 
-async def compare(stream: Any, rounds: int) -> tuple[float, float]:
+async def ask(session: Session) -> None:
+    await session.prompt("go")
+
+
+async def compare(stream: Any, rounds: int, panel: bool = False) -> tuple[float, float]:
     """Median CPU seconds of one prompt, bare and in a session. A new session a round: equal histories."""
     agent = agent_of(stream)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         session = Session(agent)
+        if panel:
+            session.view()
         times[0].append(await cpu(lambda: bare(agent)))
-        times[1].append(await cpu(lambda session=session: session.ask_async("go")))
+        times[1].append(await cpu(lambda session=session: ask(session)))
         session.close()
     return statistics.median(times[0][1:]), statistics.median(times[1][1:])
 
@@ -101,7 +107,7 @@ async def growth() -> float:
     ratios: list[float] = []
     for _ in range(5):
         session = Session(agent_of(chunks))
-        times = [await cpu(lambda session=session: session.ask_async("go")) for _ in range(PROMPTS)]
+        times = [await cpu(lambda session=session: ask(session)) for _ in range(PROMPTS)]
         session.close()
         ratios.append(statistics.median(times[-3:]) / statistics.median(times[:3]))
     return statistics.median(ratios)
@@ -110,7 +116,7 @@ async def growth() -> float:
 async def main() -> None:
     bare_time, ours = await compare(short, 41)
     print(
-        f"one short answer        bare {bare_time * 1e3:7.2f} ms  session +{(ours - bare_time) * 1e3:.2f} ms"
+        f"one short answer            bare {bare_time * 1e3:7.2f} ms  session +{(ours - bare_time) * 1e3:.2f} ms"
     )
     for name, stream, rounds in (
         (f"{CHUNKS:,} text chunks", chunks, 11),
@@ -118,10 +124,12 @@ async def main() -> None:
         (f"{SEQUENTIAL} sequential calls", sequential, 11),
     ):
         bare_time, ours = await compare(stream, rounds)
-        print(f"{name:23} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
+        print(f"{name:27} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
+    bare_time, ours = await compare(chunks, 11, panel=True)
     print(
-        f"{PROMPTS} prompts of {CHUNKS:,} chunks: the last ones cost × {await growth():.2f} the first"
+        f"{'the same, a panel watching':27} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}"
     )
+    print(f"{PROMPTS} prompts of {CHUNKS:,} chunks: the last ones cost × {await growth():.2f} the first")
 
 
 if __name__ == "__main__":
