@@ -66,6 +66,7 @@ def _head(plan: Plan, title: str, controls: bool) -> Html:
     return tag(
         "div",
         tag("span", title, class_="acp-plan-title", dir="auto"),
+        " ",  # readers without a stylesheet: GitHub, notebooks that are not trusted
         tag("span", counts, class_="acp-quiet acp-num"),
         tag("span", *exports, class_="acp-tools") if controls and plan else None,
         class_="acp-plan-head",

@@ -95,7 +95,8 @@ def _plans(state: SessionState, memo: Memo, controls: bool, kind: str, plan_id: 
 
 def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool) -> Html:
     light, words = _status(state, kind, turn)
-    fields = [_setting(option, controls) for option in state.config] if kind == "session" else []
+    options = state.config if kind == "session" else ()
+    fields = [part for option in options for part in (_setting(option, controls), " ")]
     cancel = tag("button", "Cancel turn", type="button", class_="acp-btn", data_action="cancel")
     cancellable = controls and state.status != "idle"
     role = "status" if controls else None  # a live region: what changes in it is read aloud
@@ -106,6 +107,7 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
         tag("span", _model(state), class_="acp-model acp-quiet", dir="auto") if state.model else None,
         " ",
         tag("span", words, class_="acp-state", data_state=light, role=role),
+        " ",
         tag("span", *fields, cancel if cancellable else None, class_="acp-controls"),
         class_="acp-head",
     )

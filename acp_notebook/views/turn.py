@@ -208,4 +208,4 @@ def _usage(turn: TurnState) -> Html:
         facts.append(seconds(max(0.0, turn.ended - turn.started)) + waited)
     if turn.tool_calls:
         facts.append(count(len(turn.tool_calls), "tool call"))
-    return tag("div", *(tag("span", fact) for fact in facts), class_="acp-usage acp-num")
+    return tag("div", " · ".join(facts), class_="acp-usage acp-num")

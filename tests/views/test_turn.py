@@ -101,7 +101,7 @@ def test_how_turns_end() -> None:
     usage = Usage(1000, 204, 2, 1)
     ended = after(GO, ToolCallUpdate("c1", name="f"), (StateUpdate("idle", "end_turn", usage), 4.2))
     made = whole(ended)
-    assert "<span>1,204 tokens</span><span>4.2 s</span><span>1 tool call</span>" in made
+    assert "1,204 tokens · 4.2 s · 1 tool call" in made
     assert ">ready</span>" in made and "cancel" not in made
     cancelled = whole(after(GO, StateUpdate("idle", "cancelled")))
     assert "The turn was cancelled." in cancelled and "ready · last turn cancelled" in cancelled
