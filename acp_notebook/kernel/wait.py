@@ -84,10 +84,25 @@ def _make_reentrant(loop: asyncio.AbstractEventLoop) -> None:
         # Patched by nest_asyncio, which loses callbacks whose context is entered further up ("cannot enter
         # context"); on ipykernel 7 these are the next cells. nest_asyncio2 puts them off.
         del kind._nest_patched
+    classes = [(place, name, getattr(place, name)) for place, name in _SWAPPED]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the other patch, which this one replaces
         # Without `run_close_loop` each later `asyncio.run` leaves its loop open.
         nest_asyncio2.apply(loop, run_close_loop=True)  # pyright: ignore[reportUnknownMemberType]
+    for place, name, kept in classes:
+        setattr(place, name, kept)
+
+
+#: Where nest_asyncio2 puts asyncio's classes written in Python, which re-entering can do without. With them,
+#: tasks already running would be no `asyncio.Task` any more: pydantic-ai then takes them for events.
+_SWAPPED = (
+    (asyncio, "Task"),
+    (asyncio.tasks, "Task"),
+    (asyncio.tasks, "_CTask"),
+    (asyncio, "Future"),
+    (asyncio.futures, "Future"),
+    (asyncio.futures, "_CFuture"),
+)
 
 
 def _suspending() -> Callable[[asyncio.Task[Any]], object]:

@@ -246,6 +246,36 @@ asyncio.run(main())
 """
 
 
+ASK_FROM_A_TOOL = """
+import asyncio
+from pydantic_ai import Agent
+from acp_notebook import Call, Say, ScriptedModel, Session
+model = ScriptedModel()
+@model.script("inner")
+def inner(turn):
+    yield Say("heard")
+@model.script()
+def outer(turn):
+    result = yield Call("ask_other")
+    yield Say(result.text)
+async def ask_other() -> str:
+    return other.ask("inner").text
+async def main():
+    global other
+    other = Session(Agent(model), name="other")
+    session = Session(Agent(model, tools=[ask_other]), name="session")
+    print((await session.prompt("outer")).text)
+asyncio.run(main())
+"""
+
+
+def test_re_entering_in_the_middle_of_a_turn_leaves_that_turn_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ASK_FROM_A_TOOL], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("heard\n", "", 0)
+
+
 @pytest.mark.parametrize("before", ["", "import nest_asyncio2; nest_asyncio2.apply()"])
 def test_a_synchronous_wait_re_enters_the_loop_and_the_users_tasks_go_on(before: str) -> None:
     code = (
