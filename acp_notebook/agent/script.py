@@ -179,7 +179,7 @@ class Past:
                 results, offers = {}, {}
             else:
                 results.update(_results(message))
-        key = blake2b(f"{number}|{sent:.6f}|{prompt}".encode(), digest_size=6).hexdigest()
+        key = blake2b(f"{number}|{sent:.6f}|{prompt}".encode(errors="replace"), digest_size=6).hexdigest()
         return cls(prompt, number, key, results, offers)
 
     def took(self, step: int) -> bool:

@@ -149,6 +149,8 @@ class AgentSession:
 
         with capture_run_messages() as messages:
             try:
+                if token.cancelled:  # already: nothing of the run has to be begun
+                    raise asyncio.CancelledError
                 result = await self._hosted.agent.run(
                     text,
                     message_history=self._history,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 from pydantic_ai.messages import ToolReturn
@@ -11,14 +13,20 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 DESCRIBED = 2000
 EXPLAINED = 300
 
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair: JSON has no form for them
+
 
 def for_model(result: Any) -> Any:
     """A tool's result as it is when the history can hold it as JSON, else a description of it.
 
     One result that is not JSON would break `all_messages_json()` for the whole session.
     """
-    if result is None or isinstance(result, str | int | float | bool):
+    if result is None or isinstance(result, int | float | bool):
         return result
+    if isinstance(result, str):
+        return _SURROGATES.sub("\ufffd", result)
+    if isinstance(result, Iterator):  # it could be read only once
+        result = list(cast("Iterator[Any]", result))
     if isinstance(result, ToolReturn):
         returned = cast("ToolReturn[Any]", result)
         returned.return_value = for_model(returned.return_value)
@@ -51,7 +59,10 @@ def for_page(value: Any) -> Any:
 
 def explain(error: BaseException) -> str:
     """An exception in one short line: its type and the first line of its message."""
-    lines = str(error).strip().splitlines()
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an error of the error's own
+        lines = []
     message = lines[0] if lines else ""
     if len(message) > EXPLAINED:
         message = message[:EXPLAINED] + "…"

@@ -19,8 +19,11 @@ WHOLE = 60_000
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON for reading; what JSON cannot hold is shown by its `repr`."""
-    return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+    """JSON for reading; what JSON cannot hold is shown by its `repr`, or named where it cannot be shown."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+    except Exception as error:  # keys that are no text, numbers of thousands of digits, a `repr` that raises
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def editable_json(value: Any) -> str:

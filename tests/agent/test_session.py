@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, RunContext, ToolOutput
+from pydantic_ai import Agent, RunContext, Tool, ToolOutput
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from acp_notebook import Call, Output, Say, ScriptedModel, Session, Think
 from acp_notebook.errors import ConfigError, TurnFailed, TurnRunning
 from acp_notebook.log import recent
+from acp_notebook.views.bundle import static_bundle
 from harness.sessions import pending, until
 
 Hosted = Callable[..., Session]
@@ -214,6 +216,92 @@ def test_a_tool_that_exits_or_returns_an_odd_object_harms_nobody(hosted: Hosted)
     text = session.ask("go").text
     assert text.startswith("leave tried to end the process (3). | dict: {'nested'")
     assert session.ask("go again").stop_reason == "end_turn"
+
+
+class Panic(BaseException):
+    """As extension modules raise it: no `Exception`."""
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("raised", "says"),
+    [(Panic("boom"), "Panic: boom"), (Speechless(), "Speechless"), (KeyboardInterrupt(), None)],
+)
+def test_whatever_a_tool_raises_the_next_prompt_works(
+    hosted: Hosted, kind: str, raised: BaseException, says: str | None
+) -> None:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        result = yield Call("fail")
+        yield Say(result.text)
+
+    def fail() -> str:
+        raise raised
+
+    async def fail_later() -> str:
+        raise raised
+
+    agent = Agent(model, tools=[Tool(fail if kind == "sync" else fail_later, name="fail")])
+    session = hosted(agent)
+    for _ in range(2):
+        turn = session.ask("go", timeout=20)
+        assert turn.stop_reason == ("cancelled" if says is None else "end_turn")
+        assert turn.text == (says or "")
+
+
+def test_whatever_a_model_raises_is_one_line(hosted: Hosted) -> None:
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        yield "Good"
+        raise Panic("boom")
+
+    session = hosted(Agent(FunctionModel(stream_function=stream)))
+    for _ in range(2):
+        with pytest.raises(TurnFailed, match="Panic: boom"):
+            session.ask("go", timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("odd", "text"),
+    [
+        ((n for n in (1, 2)), "[1,2]"),
+        ("half \ud83d a pair", "half \ufffd a pair"),
+        (["half \ud83d a pair"], "list: ['half \\ud83d a pair']"),
+        (10**5000, "1" + 99 * "0"),
+    ],
+    ids=["generator", "surrogate", "surrogates", "number"],
+)
+def test_odd_results_are_read_shown_and_kept(hosted: Hosted, odd: Any, text: str) -> None:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        result = yield Call("odd")
+        yield Say(result.text[:100])
+
+    histories: list[list[ModelMessage]] = []
+
+    def keep(messages: list[ModelMessage]) -> list[ModelMessage]:
+        histories.append(messages)
+        return messages
+
+    agent = Agent(model, capabilities=[ProcessHistory(keep)])
+
+    @agent.tool_plain(name="odd")
+    def returns() -> Any:
+        return odd
+
+    session = hosted(agent)
+    assert session.ask("go").text == text
+    session.ask("go on")
+    assert ModelMessagesTypeAdapter.dump_json(histories[-1])
+    assert static_bundle(session.state, turn_number=1)["text/html"]
 
 
 def test_a_model_that_fails_is_one_line_and_finished_work_is_not_done_again(hosted: Hosted) -> None:
