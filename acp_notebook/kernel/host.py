@@ -41,15 +41,20 @@ class HostedLoop:
         """Whether the caller is on the session's own thread."""
         return threading.get_ident() == self._thread
 
+    @property
+    def alive(self) -> bool:
+        """Whether the loop can still be called: it runs, or stands still on the caller's own thread."""
+        return not self.loop.is_closed() and (self.here or self.loop.is_running())
+
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the session's loop and return its result; direct on the loop's own thread.
 
         From other threads it runs in a copy of the caller's context. Raises `AcpError` after the loop's end,
         and `KeyboardInterrupt` when a person does not want to wait for a loop that a tool keeps busy.
         """
+        self._must_live()
         if self.here:
             return function()
-        self._must_run()
         result: Future[T] = Future()
 
         def run() -> None:
@@ -80,7 +85,7 @@ class HostedLoop:
         if self.here:
             step = reentering(waitable.finished, self.loop)
         else:
-            self._must_run()
+            self._must_live()
             step = on_other_thread(waitable.finished)
         if self._routed:
             lane.open()
@@ -124,8 +129,8 @@ class HostedLoop:
     def _lane_wanted(self) -> bool:
         return self.presence.blocked
 
-    def _must_run(self) -> None:
-        if not self.loop.is_running():
+    def _must_live(self) -> None:
+        if not self.alive:
             raise AcpError("the loop that this session lives on no longer runs: start a new session")
 
 

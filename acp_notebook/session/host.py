@@ -29,6 +29,11 @@ class Host(Protocol):
     kind: str
     loop: asyncio.AbstractEventLoop
 
+    @property
+    def alive(self) -> bool:
+        """Whether the loop can still be called."""
+        ...
+
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the session's loop and return its result; direct on the loop's own thread."""
         ...

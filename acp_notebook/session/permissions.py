@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import AlreadyAnswered, ConfigError, PermissionError
@@ -23,6 +24,8 @@ Unattended = Literal["deny", "allow", "wait"] | Callable[["PermissionRequest"], 
 
 def checked_unattended(value: Any) -> Unattended:
     """`value` when it is a policy, else `ConfigError`."""
+    if iscoroutinefunction(value):
+        raise ConfigError("on_unattended cannot be an async function: it must answer at once")
     if callable(value) or value in ("deny", "allow", "wait"):
         return cast(Unattended, value)
     raise ConfigError(f"on_unattended={value!r} is not a policy: use 'deny', 'allow', 'wait' or a callable")

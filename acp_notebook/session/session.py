@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -57,6 +58,8 @@ class Session:
         self.name = name
         self.on_unattended = checked_unattended(on_unattended)
         self._subscribers: list[Subscriber] = []
+        self._news: deque[tuple[SessionState, Event]] = deque()
+        self._telling = False
         self._turns: list[Turn] = []
         self._requests: dict[str, PermissionRequest] = {}
         self._ids = count(1)
@@ -85,12 +88,31 @@ class Session:
 
     def _fold(self, *events: Event) -> None:
         self._state = state = fold(self._state, events, time.time())
-        for subscriber in tuple(self._subscribers):
-            for event in events:
-                try:
-                    subscriber(state, event)
-                except Exception:
-                    log.exception("%s: a subscriber failed on %s", self.name, type(event).__name__)
+        while len(self._turns) < len(state.turns):
+            self._turns.append(Turn(self, len(self._turns) + 1))
+        self._news.extend((state, event) for event in events)
+        if not self._telling:  # else a subscriber has caused this: all hear of it after what they hear now
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell every subscriber the news, in order."""
+        self._telling = True
+        try:
+            while self._news:
+                state, event = self._news.popleft()
+                for subscriber in tuple(self._subscribers):
+                    if subscriber not in self._subscribers:  # another one has just taken it out
+                        continue
+                    try:
+                        subscriber(state, event)
+                    except (KeyboardInterrupt, asyncio.CancelledError):  # meant for the code that runs here
+                        raise
+                    except BaseException:
+                        log.exception("%s: a subscriber failed on %s", self.name, type(event).__name__)
+        finally:
+            self._telling = False
+        if self._state.closed:
+            self._subscribers.clear()
 
     # -- the client side of the protocol -------------------------------------------------------------
 
@@ -113,16 +135,16 @@ class Session:
     def _take(self, updates: Sequence[Update]) -> None:
         if updates:
             self._fold(*updates)
-            while len(self._turns) < len(self._state.turns):
-                self._turns.append(Turn(self, len(self._turns) + 1))
 
     def _end_turn(self, update: StateUpdate) -> None:
         for request in self.permissions:
             request.cancel()
-        self._fold(update)
         self._approve_turn = False
-        if self._turns and self._turns[-1].running:
-            self._turns[-1].end(update.output, update.cause)
+        turns = self._turns[-1:]  # before the subscribers hear of it, who may send the next prompt
+        self._fold(update)
+        for turn in turns:
+            if turn.running:
+                turn.end(update.output, update.cause)
 
     def request_permission(self, request: RequestPermission) -> Awaitable[Outcome]:
         """Take a request from the agent (protocol.connection.ClientSide)."""
@@ -131,7 +153,8 @@ class Session:
         permission = PermissionRequest(self, request_id, request, answer)
         self._requests[request_id] = permission
         self._fold(PermissionAsked(request_id, request))
-        self._route(permission)
+        if permission.pending:  # a subscriber may have answered
+            self._route(permission)
         # shielded: an agent that stops waiting must not take the request's answer away from the client
         return asyncio.shield(answer)
 
@@ -146,7 +169,7 @@ class Session:
         elif callable(self.on_unattended):
             try:
                 allowed = self.on_unattended(permission) is True
-            except Exception:
+            except BaseException:  # in a task, some of them would end the whole loop
                 log.exception("%s: on_unattended failed, so the request is denied", self.name)
                 allowed = False
             if permission.pending:
@@ -370,16 +393,22 @@ class Session:
         """End the session: cancel its turn, withdraw its requests, free its loop. Safe to call twice."""
         if self._state.closed:
             return
-        self.host.call(self._close)
+        if self.host.alive:
+            self.host.call(self._close)
+        else:  # the loop has ended, and with it all that waited there
+            self._requests.clear()
+            self._end()
         self.host.close()
 
     def _close(self) -> None:
         self._cancel()
         self._agent.close()
+        self._end()
+
+    def _end(self) -> None:
         if self._turns and self._turns[-1].running:  # nobody will hear the agent say so
             self._end_turn(StateUpdate("idle", "cancelled"))
         self._fold(Closed())
-        self._subscribers.clear()
 
     def _command(self, function: Callable[[], Any]) -> Any:
         if self._state.closed:

@@ -87,7 +87,8 @@ class Turn:
     def end(self, output: Any, cause: BaseException | None) -> None:
         """Take the turn's outcome and let those go on who wait; called by the session on its loop."""
         self.output, self.cause = output, cause
-        for callback in self._at_end:
+        callbacks, self._at_end = self._at_end, []
+        for callback in callbacks:
             try:
                 callback()
             except Exception:

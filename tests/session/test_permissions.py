@@ -5,6 +5,7 @@ only.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ from acp_notebook.protocol.messages import (
     UserMessage,
 )
 from acp_notebook.session import session as client
+from acp_notebook.session.permissions import PermissionRequest
+from acp_notebook.session.state import Event, PermissionAsked, SessionState
 from harness.sessions import pending, until
 
 Hosted = Callable[..., Session]
@@ -265,6 +268,7 @@ def test_arguments_that_do_not_fit_the_tool_do_not_run(hosted: Hosted) -> None:
         ),
         (lambda request: "yes", [], "denied by"),  # only True is a yes
         (lambda request: 1 / 0, [], "denied by"),
+        (lambda request: sys.exit(1), [], "denied by"),
     ],
 )
 def test_perm_13_nobody_answers(hosted: Hosted, policy: Any, runs: list[str], explanation: str) -> None:
@@ -292,3 +296,35 @@ def test_an_unknown_policy_is_refused(hosted: Hosted) -> None:
         ConfigError, match="on_unattended='maybe' is not a policy: use 'deny', 'allow', 'wait'"
     ):
         hosted("demo", on_unattended="maybe")
+
+    async def later(request: PermissionRequest) -> bool:
+        return True
+
+    with pytest.raises(ConfigError, match="on_unattended cannot be an async function"):
+        hosted("demo", on_unattended=later)
+
+
+@pytest.mark.parametrize("policy", ["deny", "wait"])
+def test_a_subscriber_may_answer_as_soon_as_it_hears_of_a_request(hosted: Hosted, policy: Any) -> None:
+    counting = Counting()
+    session = hosted(counting.agent, on_unattended=policy)
+
+    def answer(state: SessionState, event: Event) -> None:
+        if isinstance(event, PermissionAsked):
+            session.permissions[0].allow()
+
+    session.subscribe(answer)
+    assert session.ask("go", timeout=20).text == "denied=False: wiped notes"
+    assert counting.runs == ["notes"]
+
+
+def test_arguments_that_are_not_json_do_not_run(hosted: Hosted) -> None:
+    counting = Counting()
+    session = hosted(counting.agent)
+    turn = session.prompt("go")
+    until(session, pending(1))
+    session.permissions[0].allow(arguments={"path": object()})
+    assert turn.wait(20).text.startswith(
+        "denied=True: The call did not run: the edited arguments are not JSON"
+    )
+    assert counting.runs == []

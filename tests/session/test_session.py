@@ -14,6 +14,9 @@ from pydantic_ai import Agent
 import acp_notebook
 from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session, current
 from acp_notebook.errors import AcpError, PlanError, PlanIndexError, TurnTimeout
+from acp_notebook.protocol.messages import StateUpdate
+from acp_notebook.session.state import SessionState
+from acp_notebook.session.turn import Turn
 from harness.sessions import pending, until
 
 Hosted = Callable[..., Session]
@@ -198,6 +201,69 @@ def test_subscribers_see_every_change_on_the_sessions_loop_and_can_fail_alone(ho
         "AgentMessageChunk",
         "StateUpdate",
     ]
+
+
+def test_a_subscriber_may_send_the_next_prompt_when_a_turn_ends(hosted: Hosted) -> None:
+    session = hosted(asking(), on_unattended="deny")
+    follow_up: list[Turn] = []
+
+    def chain(state: SessionState, event: Any) -> None:
+        if isinstance(event, StateUpdate) and event.state == "idle" and not follow_up:
+            follow_up.append(session.prompt("and then", approve=True))
+
+    session.subscribe(chain)
+    first = session.ask("go", timeout=20)
+    second = follow_up[0].wait(20)
+    assert session.turns == (first, second)
+    assert first.text == first.output == "Denied: nobody is there to approve it."
+    assert second.text == second.output == "open"
+
+
+def test_subscribers_hear_everything_in_order_also_what_one_of_them_causes(hosted: Hosted) -> None:
+    session = hosted("demo")
+    heard: list[tuple[str, int]] = []
+
+    def add_more(state: SessionState, event: Any) -> None:
+        if len(session.plan) < 3:
+            session.add_entry("more")
+
+    session.subscribe(add_more)
+    session.subscribe(lambda state, event: heard.append((type(event).__name__, len(state.plan))))
+    session.add_entry("first")
+    assert heard == [("PlanUpdate", 1), ("PlanUpdate", 2), ("PlanUpdate", 3)]
+
+
+def test_a_subscriber_may_cancel_close_or_take_out_another(hosted: Hosted) -> None:
+    session = hosted(asking())
+    undo = session.subscribe(lambda state, event: session.cancel())
+    assert session.ask("go", timeout=20).stop_reason == "cancelled"
+    undo()
+
+    heard: list[str] = []
+    session.subscribe(lambda state, event: take_out())
+    take_out = session.subscribe(lambda state, event: heard.append("too late"))
+    session.subscribe(lambda state, event: session.close())
+    session.subscribe(lambda state, event: heard.append(type(event).__name__))
+    assert session.prompt("go").wait(20).stop_reason == "cancelled"
+    assert heard[0] == "UserMessage"
+    assert heard[-1] == "Closed"
+    assert session.state.closed
+
+
+def test_a_session_whose_loop_has_ended_can_be_closed_and_replaced(no_threads_left: None) -> None:
+    async def program() -> Session:
+        session = Session("demo", name="survey")
+        session.add_entry("look")
+        return session
+
+    for _ in range(2):  # the second one closes the first
+        with ThreadPoolExecutor() as pool:
+            session = pool.submit(asyncio.run, program()).result(20)
+    with pytest.raises(AcpError, match="no longer runs"):
+        session.prompt("go")
+    session.close()
+    assert session.state.closed
+    assert [entry.content for entry in session.plan] == ["look"]
 
 
 def test_the_newest_session_is_current_and_one_of_a_name_replaces_the_other(hosted: Hosted) -> None:
