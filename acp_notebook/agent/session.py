@@ -177,8 +177,9 @@ class AgentSession:
                 self._outbox.close_calls("the turn failed")
                 return StateUpdate("idle", _stop_reason(error), error=_one_line(error), cause=error)
         self._history = result.all_messages()
-        if not isinstance(result.output, str):
-            self._outbox.send(AgentMessageChunk(_shown(result.output)))
+        if not isinstance(result.output, str) or result.response.tool_calls:  # else it has been streamed
+            self._outbox.paragraph()
+            self._outbox.text(AgentMessageChunk, _shown(result.output))
         return StateUpdate("idle", "end_turn", output=result.output)
 
     def _keep(self, messages: Sequence[ModelMessage]) -> None:
@@ -197,7 +198,9 @@ def _usage(usage: RunUsage) -> Usage:
 
 
 def _shown(output: Any) -> str:
-    """A structured output as the answer's text."""
+    """An output that is not the text which the model streamed, as the answer's text."""
+    if isinstance(output, str):
+        return output
     try:
         text = to_json(output, indent=2, serialize_unknown=True).decode()
     except ValueError:

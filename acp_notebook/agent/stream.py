@@ -24,8 +24,10 @@ from ..protocol.messages import (
     FINAL_STATUSES,
     AgentMessageChunk,
     AgentThoughtChunk,
+    Notice,
     ToolCallUpdate,
     Update,
+    UserMessage,
 )
 from .values import for_page
 
@@ -56,6 +58,7 @@ class Outbox:
         self._queue: list[_Text | dict[str, Any]] = []
         self._calls: dict[str, dict[str, Any]] = {}
         self._open: dict[str, None] = {}
+        self._in_answer = False
         self._timer: asyncio.TimerHandle | None = None
 
     def text(self, kind: TextKind, text: str) -> None:
@@ -64,6 +67,12 @@ class Outbox:
             last.pieces.append(text)
         else:
             self._push(_Text(kind, [text]))
+            self._in_answer = kind is AgentMessageChunk
+
+    def paragraph(self) -> None:
+        """What is said next is a paragraph of its own, where nothing stands between it and the last one."""
+        if self._in_answer:
+            self.text(AgentMessageChunk, "\n\n")
 
     def tool_call(self, call_id: str, **fields: Any) -> None:
         """Patch a tool call; `fields` as in `ToolCallUpdate`."""
@@ -77,6 +86,8 @@ class Outbox:
             self._calls[call_id] = fields
             fields["tool_call_id"] = call_id
             self._push(fields)
+            if call_id not in self._open:  # else this changes a call that stands further up
+                self._in_answer = False
         else:
             patch.update(fields)
         if status in FINAL_STATUSES:
@@ -88,6 +99,8 @@ class Outbox:
         """Send an update at once, after all that came before it."""
         if self._queue:
             self.flush()
+        if isinstance(update, UserMessage | Notice):
+            self._in_answer = False
         self._send(update)
 
     def flush(self) -> None:
@@ -122,6 +135,7 @@ async def forward(
 
     Nothing here waits for the page, so a slow reader cannot hold the model back.
     """
+    answered = False
     async for event in events:
         # by kind and not by class pattern: this is the hot path, once per token
         match event.event_kind:
@@ -132,6 +146,9 @@ async def forward(
                 elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
                     outbox.text(AgentThoughtChunk, delta.content_delta)
             case "part_start":
+                if not answered and isinstance(event.part, TextPart):
+                    answered = True
+                    outbox.paragraph()
                 _start(event.part, outbox, is_tool)
             case "function_tool_call":
                 part = event.part

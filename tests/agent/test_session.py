@@ -14,13 +14,14 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, RunContext, Tool, ToolOutput
 from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from acp_notebook import Call, Output, Say, ScriptedModel, Session, Think
 from acp_notebook.errors import ConfigError, TurnFailed, TurnRunning
 from acp_notebook.log import recent
+from acp_notebook.session.state import Message
 from acp_notebook.views.bundle import static_bundle
 from harness.sessions import pending, until
 
@@ -106,6 +107,46 @@ def test_deps_and_output_types_of_the_agents_own(hosted: Hosted) -> None:
     assert turn.output == City(name="Oslo", people=709_000)
     assert '"people": 709000' in turn.text
     assert [call.name for call in turn.tool_calls] == ["count"]
+
+
+def test_a_text_that_comes_through_an_output_tool_is_the_answer(hosted: Hosted) -> None:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        yield Output(name="Rome")
+
+    def praise(name: str) -> str:
+        return f"{name} is eternal"
+
+    turn = hosted(Agent(model, output_type=praise)).ask("go")
+    assert turn.text == turn.output == "Rome is eternal"
+
+
+def test_responses_are_paragraphs_of_their_own(hosted: Hosted) -> None:
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+        responses = sum(isinstance(message, ModelResponse) for message in messages)
+        if responses == 0:
+            yield {0: DeltaToolCall(name="look", json_args="{}", tool_call_id="c1")}
+            yield "I look."  # after the call, as some models do
+        else:
+            yield ["I have looked.", "Once more."][responses - 1]
+
+    agent = Agent(FunctionModel(stream_function=stream))
+
+    @agent.tool_plain
+    def look() -> str:
+        return "nothing"
+
+    @agent.output_validator
+    def check(output: str) -> str:
+        if output == "I have looked.":
+            raise ModelRetry("look again")
+        return output
+
+    assert hosted(agent).ask("go").text == "I look.\n\nI have looked.\n\nOnce more."
+    session = hosted(say("hello"), name="other")
+    assert [session.ask("go").state.items for _ in range(2)] == [(Message("hello"),)] * 2
 
 
 def test_history_goes_on_from_turn_to_turn(hosted: Hosted) -> None:
