@@ -67,13 +67,16 @@ class _Prints:
         self._outbox = outbox
         self._loop = asyncio.get_running_loop()
         self._pieces: deque[str] = deque()
+        self._expected = False
 
     def write(self, text: str) -> None:
         self._pieces.append(text)
-        if len(self._pieces) == 1:  # else a drain is under way, or will be
+        if not self._expected:
+            self._expected = True
             self._loop.call_soon_threadsafe(self.drain)
 
     def drain(self) -> None:
+        self._expected = False  # before it looks: what comes from now on has a drain of its own
         pieces: list[str] = []
         while self._pieces:
             pieces.append(self._pieces.popleft())

@@ -75,8 +75,11 @@ class AwaitTransform:
         if not (_text(magic) == MAGIC and isinstance(line := _text(rest[0]), str)):
             return False
         first = next(iter(line.split()), "")
-        if function.attr == "run_cell_magic" and (not first or first.startswith("-")):
-            first = "ask"
+        if function.attr == "run_cell_magic":
+            if [_text(body) for body in rest[1:]] == [""]:
+                return False  # IPython says that the cell is empty, and of which magic
+            if not first or first.startswith("-"):
+                first = "ask"
         return first in self._waiting
 
 

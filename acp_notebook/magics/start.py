@@ -7,6 +7,7 @@ from typing import Any, cast
 from ..errors import AcpError, AgentError
 from ..notebook import Session, current
 from ..session.permissions import Unattended
+from ..text import plain
 from .command import Invocation, alike
 
 DEMO = "demo"
@@ -73,7 +74,7 @@ def in_a_line(session: Session) -> str:
     said = [f"Session {session.name!r}: agent {state.agent}", f"model {model_name(session)}"]
     said += [f"mode {session.mode}"] if session.mode else []
     said += [f"effort {session.effort}"] if session.effort else []
-    return ", ".join(said)
+    return plain(", ".join(said))
 
 
 def model_name(session: Session) -> str:

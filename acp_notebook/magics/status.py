@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..notebook import Session, current
+from ..text import plain
 from ..views.values import count
 from .command import Invocation
 from .plan import said
@@ -38,4 +39,4 @@ def in_brief(session: Session) -> str:
         parts.append(f"turn {state.turn.number} {state.turn.stop_reason or 'runs'}")
     if session.permissions:
         parts.append(f"{count(len(session.permissions), 'approval')} pending")
-    return " · ".join(parts)
+    return plain(" · ".join(parts))

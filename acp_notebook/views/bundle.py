@@ -139,5 +139,9 @@ _TARGET = re.compile(r"(\]\(|\]:)(?!\s*<?(?:https?://|mailto:))", re.IGNORECASE)
 
 
 def _safe(source: str) -> str:
-    """The agent's Markdown for renderers that we do not know: no raw HTML, links to the web only."""
-    return _TARGET.sub(lambda match: f"]\\{match[1][1:]}", source.replace("<", "&lt;"))
+    """The agent's Markdown for renderers that we do not know: no raw HTML, no images, links to the web only.
+
+    An image that is loaded tells its server who reads, and what the agent wrote into its address.
+    """
+    source = source.replace("<", "&lt;").replace("![", "\\![")
+    return _TARGET.sub(lambda match: f"]\\{match[1][1:]}", source)

@@ -91,6 +91,7 @@ def test_a_magic_that_waits_is_awaited(shell: InteractiveShell, cell: str, becom
         ("print('acp ask')\n", "print('acp ask')\n"),
         ("%acp plan\n", "get_ipython().run_line_magic('acp', 'plan')\n"),
         ("%acp\n", "get_ipython().run_line_magic('acp', '')\n"),
+        ("%%acp\n", "get_ipython().run_cell_magic('acp', '', '')\n"),
         ("%acp asking\n", "get_ipython().run_line_magic('acp', 'asking')\n"),
         ("%%acp plan set\n- [ ] a\n", "get_ipython().run_cell_magic('acp', 'plan set', '- [ ] a\\n')\n"),
         ("%%time\n%acp ask go\n", "get_ipython().run_cell_magic('time', '', '%acp ask go\\n')\n"),

@@ -117,6 +117,12 @@ def test_status_in_one_line(echo: Cells) -> None:
     assert echo.run("%acp status").text.startswith("No session: %acp start AGENT begins one")
 
 
+def test_names_that_mislead_are_shown_as_they_are(cells: Cells) -> None:
+    started = cells.run("%acp start demo --name a\u202eb").text
+    assert "agent a[U+202E]b" in started
+    assert cells.run("%acp status").text.startswith("a[U+202E]b: idle")
+
+
 def test_the_session_is_the_value_of_acp_alone(cells: Cells) -> None:
     shown = cells.run("s = %acp\ns")
     assert shown.value is current()

@@ -73,10 +73,13 @@ def test_one_small_stylesheet_each() -> None:
 
 def test_nothing_hostile_in_any_form() -> None:
     evil = "<script>alert(1)</script> [x](javascript:alert(1)) \u202e\u200b"
-    state = a_turn(f"{evil}\n\n[y]: javascript:alert(2)\n\n![z](javascript:alert(3)) [ok](https://x.y)")
+    state = a_turn(
+        f"{evil}\n\n[y]: javascript:alert(2)\n\n![z](javascript:alert(3)) [ok](https://x.y) ![pixel](https://x.z)"
+    )
     state = reduce(state, PlanUpdate(Plan((PlanEntry(evil),), title=evil)), AT)
     bundle = static_bundle(state)
     assert "<script" not in bundle["text/html"] and "<script" not in bundle["text/markdown"]
     assert not re.search(r"(?<!\\)\]\(\s*javascript:|(?<!\\)\]:\s*javascript:", bundle["text/markdown"])
     assert "(https://x.y)" in bundle["text/markdown"]
+    assert "\\![pixel]" in bundle["text/markdown"] and "<img" not in bundle["text/html"]
     assert not any("\u202e" in text or "\u200b" in text for text in bundle.values())
