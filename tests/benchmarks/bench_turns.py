@@ -115,9 +115,8 @@ async def growth() -> float:
 
 async def main() -> None:
     bare_time, ours = await compare(short, 41)
-    print(
-        f"one short answer            bare {bare_time * 1e3:7.2f} ms  session +{(ours - bare_time) * 1e3:.2f} ms"
-    )
+    extra = (ours - bare_time) * 1e3
+    print(f"{'one short answer':27} bare {bare_time * 1e3:7.2f} ms  session +{extra:.2f} ms")
     for name, stream, rounds in (
         (f"{CHUNKS:,} text chunks", chunks, 11),
         (f"{PARALLEL} calls in one response", parallel, 11),
