@@ -323,7 +323,18 @@ class View {
     const values = Object.fromEntries(new FormData(form));
     if (!this.live) return;
     if (action !== "plan") this.command({ action, request, ...values }, form);
-    else if (values.content.trim()) this.command({ action, op, plan, ...values }, form, () => form.reset());
+    else if (values.content.trim()) this.add({ action, op, plan, ...values }, form);
+  }
+
+  /** The field is free at once: on a slow line the next step is typed before the kernel has answered. */
+  add(message, form) {
+    if (form.getAttribute("aria-busy") === "true") return;
+    const field = form.elements.content;
+    let added = false;
+    this.command(message, form, () => (added = true), () => {
+      if (!added && !field.value) field.value = message.content;
+    });
+    form.reset();
   }
 
   onKey(event) {

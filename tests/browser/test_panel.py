@@ -116,9 +116,12 @@ def test_the_plan_is_edited_in_the_panel(use_notebook: Use, app: App) -> None:
     page.run(1)
     panel = view(page, 1)
     entries = panel.locator("li.acp-entry")
+    field = panel.get_by_label("Add a step")
     for number, step in enumerate(("load", "clean", "report"), 1):
-        panel.get_by_label("Add a step").fill(step)
+        field.focus()
+        page.tab.keyboard.type(step)
         page.tab.keyboard.press("Enter")
+        assert field.input_value() == ""  # at once, not only when the kernel has answered
         expect(entries).to_have_count(number)
     entries.nth(0).hover()
     entries.nth(0).get_by_role("button", name="Mark as done").click()
