@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from . import __version__
 from .errors import AcpError
 
 QUICKSTART = "01_quickstart.ipynb"
@@ -155,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="acp-notebook", description="A planning agent, live in a Jupyter notebook.", allow_abbrev=False
     )
+    parser.add_argument("--version", action="version", version=f"acp-notebook {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(run: Any, name: str) -> argparse.ArgumentParser:

@@ -91,7 +91,7 @@ class Session(client.Session):
             self.show_turn(turn)
             return turn
 
-        return self.host.call(begin).wait(timeout)
+        return self._command(begin).wait(timeout)
 
     # -- views ---------------------------------------------------------------------------------------
 

@@ -60,7 +60,8 @@ class Config:
         valid = [choice.value for choice in option.values]
         if not isinstance(value, str) or value not in valid:
             why = f" ({option.description})" if option.description else ""
-            raise ConfigError(f"{option.name.lower()} {value!r} is not offered: use {', '.join(valid)}{why}")
+            what = "effort" if option.category == "thought_level" else option.name.lower()
+            raise ConfigError(f"{what} {value!r} is not offered: use {', '.join(valid)}{why}")
         if option_id == "mode":
             self.mode_id = value
         else:

@@ -17,11 +17,15 @@ from .scripted import ScriptedModel
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """An agent with what a session needs to know of it. `model` overrides the agent's own, per run."""
+    """An agent with what a session needs to know of it.
+
+    `model` is what it runs on; `overrides` says that this is not the agent's own and has to go with each run.
+    """
 
     agent: AbstractAgent[Any, Any]
     name: str
     model: Model
+    overrides: bool = False
     deps: Any = None
 
     @property
@@ -39,7 +43,7 @@ def host(
 ) -> Hosted:
     """Take an `Agent`, a factory of one, a model (also a `ScriptedModel`), a model name, or `"demo"`.
 
-    The agent object itself is used and never changed; `model` is passed with each run. Raises `AgentError`.
+    The agent object itself is used and never changed. Raises `AgentError`.
     """
     # the first run in a terminal would print a banner into the cell
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
@@ -66,7 +70,7 @@ def host(
             f"agent {name!r} needs deps of type {agent.deps_type.__name__}: "
             "give them with --deps NAME or deps="
         )
-    return Hosted(cast("AbstractAgent[Any, Any]", agent), name, _model(chosen), deps)
+    return Hosted(cast("AbstractAgent[Any, Any]", agent), name, _model(chosen), model is not None, deps)
 
 
 def _model(model: Model | str) -> Model:

@@ -114,9 +114,7 @@ class AgentSession:
 
     def prompt(self, text: str) -> None:
         if self._token is not None:
-            raise TurnRunning(
-                "a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel"
-            )
+            raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
         token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
@@ -154,7 +152,7 @@ class AgentSession:
                 result = await self._hosted.agent.run(
                     text,
                     message_history=self._history,
-                    model=self._hosted.model,
+                    model=self._hosted.model if self._hosted.overrides else None,
                     deps=self._hosted.deps,
                     usage=usage,
                     usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),

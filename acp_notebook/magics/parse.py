@@ -16,6 +16,8 @@ from .command import Command, Option, alike
 _OPTION = re.compile(r"--([A-Za-z][\w-]*)(=|\s+|$)")
 _END = re.compile(r"--(?:\s+|$)")
 _WORD = re.compile(r"\S+")
+#: A remark behind a subcommand that takes no free text, as people write them after code.
+_COMMENT = re.compile(r"#(?=\s|$)")
 _NAME = re.compile(r"""\"[^"]*"|'[^']*'|[^\s,]+""")
 _LISTED = re.compile(rf"(?:{_NAME.pattern})(?:,(?:{_NAME.pattern}))*")
 _QUOTED = re.compile(r"""(["'])(.*?)\1(?=\s|$)\s*""", re.DOTALL)
@@ -69,7 +71,7 @@ class _Line:
                 return self.values, " ".join([*self.words, self.rest[end.end() :]]).strip()
             if option := self._option():
                 self._read(option)
-            elif free:
+            elif free or _COMMENT.match(self.rest):
                 break
             else:
                 self._skip_word()

@@ -64,14 +64,15 @@ def session_for(call: Invocation) -> Session:
     session = current()
     if session is None:
         session = _session(call, DEMO, {})
-        print(f"Started the built-in demo. {in_a_line(session)}")
+        print(in_a_line(session))
     return session
 
 
 def in_a_line(session: Session) -> str:
     """Who a session is with, and the settings in effect."""
     state = session.state
-    said = [f"Session {session.name!r}: agent {state.agent}", f"model {model_name(session)}"]
+    agent = f", agent {state.agent}" if state.agent != session.name else ""
+    said = [f"Session {session.name!r}{agent}: model {model_name(session)}"]
     said += [f"mode {session.mode}"] if session.mode else []
     said += [f"effort {session.effort}"] if session.effort else []
     return plain(", ".join(said))

@@ -55,6 +55,12 @@ class Plan:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def __str__(self) -> str:
+        """The plan to read; `repr` shows the fields."""
+        from .formats import as_text
+
+        return as_text(self)
+
     def __bool__(self) -> bool:
         """False only for a plan that holds nothing at all."""
         return bool(self.entries or self.content or self.uri or self.raw)

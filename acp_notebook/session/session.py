@@ -168,7 +168,10 @@ class Session:
             )
         elif callable(self.on_unattended):
             try:
-                allowed = self.on_unattended(permission) is True
+                answer: Any = self.on_unattended(permission)
+                if not isinstance(answer, bool):
+                    log.warning("on_unattended answered %r, which is neither True nor False: denied", answer)
+                allowed = answer is True
             except BaseException:  # in a task, some of them would end the whole loop
                 log.exception("%s: on_unattended failed, so the request is denied", self.name)
                 allowed = False
@@ -180,6 +183,8 @@ class Session:
     def _answer_by_policy(self, permission: PermissionRequest, allowed: bool) -> None:
         if allowed:
             permission.allow(by="on_unattended")
+        elif callable(self.on_unattended):
+            permission.deny("Denied: nobody is there to approve it.", by="on_unattended")
         else:
             permission.deny(
                 "Denied: nobody is there to approve it.",
@@ -413,7 +418,8 @@ class Session:
     def _command(self, function: Callable[[], Any]) -> Any:
         if self._state.closed:
             raise SessionClosed(
-                f"session {self.name!r} is closed: start another with %acp start or Session(agent)"
+                f"session {self.name!r} is closed: start another with %acp start or Session(agent); "
+                "a new one of the same name closes it, so give name= to keep both"
             )
         return self.host.call(function)
 

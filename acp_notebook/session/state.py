@@ -24,6 +24,7 @@ from ..protocol.messages import (
     PlanRemoved,
     PlanUpdate,
     RequestPermission,
+    Selected,
     StateUpdate,
     ToolCallContentChunk,
     ToolCallUpdate,
@@ -71,12 +72,16 @@ class ToolCallState:
 
 @dataclass(frozen=True, slots=True)
 class PermissionState:
-    """A permission request: `pending`, then `allowed`, `denied` or `cancelled`, and a line that says why."""
+    """A permission request: `pending`, then `allowed`, `denied` or `cancelled`, and a line that says why.
+
+    `edited` are the arguments that a person has put in place of the request's.
+    """
 
     request_id: str
     request: RequestPermission
     status: str = "pending"
     explanation: str = ""
+    edited: Mapping[str, Any] | None = None
     asked: float = 0.0
     answered: float | None = None
 
@@ -369,7 +374,11 @@ class _Items:
         for position, item in enumerate(self.items):
             if isinstance(item, PermissionState) and item.request_id == event.request_id:
                 self.items[position] = replace(
-                    item, status=event.status, explanation=event.explanation, answered=self._at
+                    item,
+                    status=event.status,
+                    explanation=event.explanation,
+                    edited=event.outcome.arguments if isinstance(event.outcome, Selected) else None,
+                    answered=self._at,
                 )
                 return
 

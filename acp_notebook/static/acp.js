@@ -277,9 +277,17 @@ class View {
     if (option !== undefined) this.command({ action: "option", request: card.dataset.request, option }, button);
     else if (action === "edit-arguments" || action === "deny-with-reason") toggleForm(card, button);
     else if (action === "close-form") closeForms(card);
+    else if (action === "show-request") this.showRequest();
     else if (action === "export") this.command({ action, format, plan }, button);
     else if (action === "plan") this.edit(op, plan, button);
     else if (action) this.command({ action }, button);
+  }
+
+  /** A card can be far below the header: bring it into view, and the keys to it. */
+  showRequest() {
+    const card = this.el.querySelector('.acp-permission[data-status="pending"]');
+    card?.scrollIntoView({ block: "center" });
+    card?.focus({ preventScroll: true });
   }
 
   edit(op, plan, button) {

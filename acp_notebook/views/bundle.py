@@ -89,7 +89,8 @@ def _item_line(item: object) -> str | None:
             return f"[{item.status}] {signature(item.name, item.raw_input)}{why}"
         case PermissionState():
             call = item.request.tool_call
-            return f"[{item.status}] {signature(call.name, call.arguments)}: {item.explanation or 'waiting'}"
+            arguments = call.arguments if item.edited is None else item.edited
+            return f"[{item.status}] {signature(call.name, arguments)}: {item.explanation or 'waiting'}"
         case Thought():
             return None
         case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from ..masking import masked
@@ -35,13 +36,17 @@ def permission(state: PermissionState, controls: bool) -> Html:
 def _line(state: PermissionState) -> Html:
     mark, word = ANSWERED.get(state.status, ("◇", state.status))
     said = state.explanation[:1].upper() + state.explanation[1:] or word
+    call = state.request.tool_call
+    if state.edited is not None:
+        said += f", in place of {_call(call)}"
+        call = replace(call, arguments=state.edited)
     if state.status == "cancelled":
         said = f"{word}: {state.explanation}" if state.explanation else word
     return tag(
         "div",
         tag("span", mark, class_="acp-mark", aria_hidden="true"),
         " ",
-        tag("bdi", tag("code", _call(state.request.tool_call))),
+        tag("bdi", tag("code", _call(call))),
         " ",
         tag("span", said, dir="auto"),
         tag("span", f" · {clock(state.answered)}", class_="acp-quiet acp-num") if state.answered else None,

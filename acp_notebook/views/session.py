@@ -99,6 +99,8 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
     fields = [part for option in options for part in (_setting(option, controls), " ")]
     cancel = tag("button", "Cancel turn", type="button", class_="acp-btn", data_action="cancel")
     cancellable = controls and state.status != "idle"
+    show = tag("button", "Answer", type="button", class_="acp-btn acp-primary", data_action="show-request")
+    asking = controls and bool(state.pending) and kind != "plan"
     role = "status" if controls else None  # a live region: what changes in it is read aloud
     return tag(
         "div",
@@ -108,7 +110,14 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
         " ",
         tag("span", words, class_="acp-state", data_state=light, role=role),
         " ",
-        tag("span", *fields, cancel if cancellable else None, class_="acp-controls"),
+        tag(
+            "span",
+            *fields,
+            show if asking else None,
+            " ",
+            cancel if cancellable else None,
+            class_="acp-controls",
+        ),
         class_="acp-head",
     )
 
@@ -116,7 +125,7 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
 def _model(state: SessionState) -> str:
     if not state.scripted:
         return state.model
-    name = state.model if "script" in state.model else f"scripted {state.model}"
+    name = state.model if "script" in state.model else f"{state.model}, a script"
     return f"{name}, no language model"
 
 

@@ -50,6 +50,14 @@ def test_a_model_in_place_of_the_agents_own_leaves_the_agent_alone(hosted: Hoste
     assert asyncio.run(agent.run("go")).output == "from the agent's own"
 
 
+def test_a_model_given_to_the_agent_later_is_the_one_that_runs(hosted: Hosted) -> None:
+    agent = Agent(TestModel(custom_output_text="first"))
+    session = hosted(agent)
+    assert session.ask("go").text == "first"
+    agent.model = TestModel(custom_output_text="second")
+    assert session.ask("go").text == "second"
+
+
 @dataclass
 class Deps:
     path: str

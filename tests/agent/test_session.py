@@ -602,7 +602,7 @@ def test_effort_reaches_the_model_and_wrong_values_name_the_valid_ones(hosted: H
         "high",
         "xhigh",
     ]
-    with pytest.raises(ConfigError, match="thinking 'huge' is not offered: use default, off, minimal"):
+    with pytest.raises(ConfigError, match="effort 'huge' is not offered: use default, off, minimal"):
         session.set_effort("huge")
     with pytest.raises(ConfigError, match="mode 'zen' is not offered: use ask, plan, agent"):
         session.set_mode("zen")

@@ -111,7 +111,7 @@ def test_a_prompt_while_a_turn_runs_is_one_line(use_notebook: Use) -> None:
     for index in range(3):
         page.run(index)
     expect(error(page, 2)).to_have_text(
-        "UsageError: a turn is running: wait for it with turn.wait(), or cancel it with %acp cancel"
+        "UsageError: a turn is running: wait for it to end, or cancel it with %acp cancel"
     )
     card(page, 1).get_by_role("button", name="Allow once").click()  # it has not been disturbed
     expect(view(page, 1).locator(".acp-message")).to_have_text("The answer is: dropped from survey.")

@@ -29,6 +29,6 @@ def test_all_settings(echo: Cells) -> None:
 
 def test_mistakes_name_what_is_offered(echo: Cells) -> None:
     assert echo.fails("%acp mode agnet") == "mode 'agnet' is not offered: use ask, plan, agent"
-    assert "thinking 'huge' is not offered: use default, off" in echo.fails("%acp effort huge")
+    assert "effort 'huge' is not offered: use default, off" in echo.fails("%acp effort huge")
     assert echo.fails("%acp config model x") == "there is no option 'model': this session has mode, thinking"
     assert echo.fails("%acp config a b c") == "this is used as %acp config [ID [VALUE]]"

@@ -26,6 +26,11 @@ def read(line: str, *, in_cell: bool = False) -> tuple[str, dict[str, Any], str]
         ("plan", ("plan", {}, "")),
         ("plan --plan p2", ("plan", {"plan": "p2"}, "")),
         ("plan\tadd\tx", ("plan add", {}, "x")),
+        # a remark, but never in a text
+        ("mode plan  # read only", ("mode", {}, "plan")),
+        ("plan export plan.md # or .json", ("plan export", {}, "plan.md")),
+        ("plan export notes#1.md", ("plan export", {}, "notes#1.md")),
+        ("plan add two  spaces # not a comment", ("plan add", {}, "two  spaces # not a comment")),
         # text as it is
         ("ask it's  \"odd\\ #1 {x} $y", ("ask", {}, "it's  \"odd\\ #1 {x} $y")),
         ("ask what does --mode do?", ("ask", {}, "what does --mode do?")),

@@ -114,7 +114,7 @@ def test_an_unknown_status_is_refused(echo: Cells) -> None:
 
 def test_without_a_session_the_demo_is_started_and_said(cells: Cells) -> None:
     first = cells.run("%acp plan add Load").lines
-    assert first[0].startswith("Started the built-in demo.")
+    assert first[0].startswith("Session 'demo': model scripted demo (a script, not a language model)")
     assert first[1].startswith("Added 1.")
     assert len(cells.run("%acp plan add Plot").lines) == 1
 

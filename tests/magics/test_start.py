@@ -15,25 +15,22 @@ from .conftest import echo_agent
 def test_an_agent_is_named_with_its_settings(cells: Cells) -> None:
     cells.variables["agent"] = echo_agent()
     assert cells.run("%acp start agent --mode plan --effort high").text == (
-        "Session 'echo': agent echo, model echo-script (a script, not a language model), "
-        "mode plan, effort high\n"
+        "Session 'echo': model echo-script (a script, not a language model), mode plan, effort high\n"
     )
 
 
 def test_what_can_be_started(cells: Cells) -> None:
     model = ScriptedModel(name="my-script")
     cells.variables |= {"factory": lambda: echo_agent(None), "model": model, "agent": echo_agent(None)}
-    assert cells.run("%acp start factory").text.startswith(
-        "Session 'factory': agent factory, model echo-script"
-    )
-    assert cells.run("%acp start model").text.startswith("Session 'model': agent model, model my-script")
+    assert cells.run("%acp start factory").text.startswith("Session 'factory': model echo-script")
+    assert cells.run("%acp start model").text.startswith("Session 'model': model my-script")
     assert cells.run("%acp start agent --model model --name mine").text.startswith(
-        "Session 'mine': agent mine, model my-script"
+        "Session 'mine': model my-script"
     )
-    assert cells.run("%acp start test").text.startswith("Session 'test': agent test, model test,")
-    assert cells.run("%acp start demo").text.startswith("Session 'demo': agent demo")
-    assert cells.run("%acp start").text.startswith("Session 'demo': agent demo")
-    assert cells.run("%acp start --model test --name t").text.startswith("Session 't': agent t, model test")
+    assert cells.run("%acp start test").text.startswith("Session 'test': model test,")
+    assert cells.run("%acp start demo").text.startswith("Session 'demo': model scripted demo")
+    assert cells.run("%acp start").text.startswith("Session 'demo': model scripted demo")
+    assert cells.run("%acp start --model test --name t").text.startswith("Session 't': model test")
 
 
 def test_deps_reach_the_tools(cells: Cells) -> None:
@@ -89,7 +86,7 @@ def test_two_sessions_side_by_side(cells: Cells) -> None:
     assert [line[:3] for line in listed] == ["  a", "* b"]
     assert "turn 1 end_turn" in listed[0]
     assert "plan 0 of 1 done" in listed[1]
-    assert cells.run("%acp use a").text.startswith("Session 'a': agent a")
+    assert cells.run("%acp use a").text.startswith("Session 'a': model")
     assert len(cells.run("%acp plan").value) == 0
     assert cells.fails("%acp use c") == "there is no session 'c': the live ones are a, b"
     assert cells.run("%acp close").text == "Closed 'a'. %acp talks to 'b'.\n"
@@ -119,14 +116,14 @@ def test_status_in_one_line(echo: Cells) -> None:
 
 def test_names_that_mislead_are_shown_as_they_are(cells: Cells) -> None:
     started = cells.run("%acp start demo --name a\u202eb").text
-    assert "agent a[U+202E]b" in started
+    assert "a\\u202eb" in started
     assert cells.run("%acp status").text.startswith("a[U+202E]b: idle")
 
 
 def test_the_session_is_the_value_of_acp_alone(cells: Cells) -> None:
     shown = cells.run("s = %acp\ns")
     assert shown.value is current()
-    assert shown.lines[0].startswith("Started the built-in demo.")
+    assert shown.lines[0].startswith("Session 'demo': model scripted demo")
     assert "1. Load" in cells.run("%acp plan add Load\n%acp").text
 
 

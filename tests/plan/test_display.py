@@ -46,6 +46,10 @@ def test_a_plan_has_three_forms() -> None:
     assert Plan.parse(bundle["text/markdown"], "md") == PLAN
 
 
+def test_str_is_for_reading() -> None:
+    assert str(Plan((PlanEntry("look", status="completed"),))) == "Plan · 1 of 1 done\n  1. [x] look"
+
+
 def test_html_says_in_words_what_it_says_by_marks() -> None:
     html = PLAN._repr_mimebundle_()["text/html"]
     assert words(html) == (

@@ -243,7 +243,9 @@ def test_edited_arguments_are_what_runs_and_both_are_on_record(hosted: Hosted) -
     assert counting.runs == ["drafts"]
     assert turn.tool_calls[0].raw_input == {"path": "drafts"}
     assert turn.tool_calls[0].reason == "arguments edited by you"
-    assert turn.state.permissions[0].request.tool_call.arguments == {"path": "notes"}
+    permission = turn.state.permissions[0]
+    assert permission.request.tool_call.arguments == {"path": "notes"}
+    assert permission.edited == {"path": "drafts"}
 
 
 def test_arguments_that_do_not_fit_the_tool_do_not_run(hosted: Hosted) -> None:

@@ -273,6 +273,8 @@ def test_the_newest_session_is_current_and_one_of_a_name_replaces_the_other(host
     assert current() is second
     again = hosted("demo")
     assert first.state.closed
+    with pytest.raises(AcpError, match=r"session 'demo' is closed: .*give name= to keep both"):
+        first.ask("go")
     assert current() is again
     again.close()
     assert current() is second

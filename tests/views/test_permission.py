@@ -25,7 +25,7 @@ def card(
     **fields: Any,
 ) -> str:
     call = ToolCall("t1", name, arguments or {"command": "ls"})
-    extra = {key: fields.pop(key) for key in ("explanation", "answered") if key in fields}
+    extra = {key: fields.pop(key) for key in ("explanation", "answered", "edited") if key in fields}
     title = fields.pop("title", name)
     return permission(
         PermissionState("p1", RequestPermission(call, options, title, **fields), status, **extra), controls
@@ -147,3 +147,9 @@ def test_the_static_form_waits_without_buttons() -> None:
     made = card(controls=False)
     assert "Waiting for an answer." in made
     assert not any(name in made for name in ("<button", "<form", "<input", "<textarea", "tabindex"))
+
+
+def test_an_answered_card_names_what_ran_and_what_was_asked_for() -> None:
+    made = card(status="allowed", explanation="allowed by you", edited={"command": "ls -l"})
+    assert 'run_command(command="ls -l")' in made.replace("&quot;", '"')
+    assert "Allowed by you, in place of run_command(command=" in made

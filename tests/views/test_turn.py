@@ -131,7 +131,7 @@ def test_the_header() -> None:
     assert '<input type="checkbox" data-config="web" checked>' in made
     assert 'data-config="odd"' not in made and ">7</bdi>" in made
     assert '<option value="unlisted" selected>' in made
-    assert "scripted demo, no language model" in made
+    assert "demo, a script, no language model" in made
     assert '<button type="button" class="acp-btn" data-action="cancel">' in made
     assert 'role="status"' in made and ">working</span>" in made
     static = whole(after(ConfigOptionUpdate(options), GO), controls=False)
