@@ -1,7 +1,7 @@
 """What every test stands on: folders of its own instead of the user's, and kernels.
 
 Fixtures: `start_kernel(…)` and `notebook_kernel`, a real kernel seen from a page without a browser
-(`harness.wire.Frontend`); `no_threads_left`.
+(`harness.wire.Frontend`); `hosted(agent, …)`, a session in this process; `no_threads_left`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jupyter_core.utils import ensure_event_loop
 
+from acp_notebook import Session
 from harness import isolate
 from harness.wire import Frontend
 
@@ -74,3 +76,18 @@ def no_threads_left() -> Iterator[None]:
         thread.join(5)
     left = [t.name for t in set(threading.enumerate()) - before]
     assert not left, f"threads left behind: {left}"
+
+
+@pytest.fixture
+def hosted(no_threads_left: None) -> Iterator[Callable[..., Session]]:
+    """`hosted(agent, …)`: a session on a thread's loop whose requests wait for the test, closed after it."""
+    sessions: list[Session] = []
+
+    def start(agent: Any, **options: Any) -> Session:
+        session = Session(agent, **{"host": "thread", "on_unattended": "wait", **options})
+        sessions.append(session)
+        return session
+
+    yield start
+    for session in sessions:
+        session.close()

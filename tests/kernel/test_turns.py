@@ -81,7 +81,7 @@ def begin(page: Frontend, way: str, tool: str) -> Cell:
     [(way, tool) for way in ("magic", "ask") for tool in ("thread", "loop", "waiting", "gated")]
     + [(way, "waiting") for way in ("await", "coroutine", "time")],
 )
-def test_an_interrupt_ends_cell_and_turn_whatever_runs(page: Frontend, way: str, tool: str) -> None:
+def test_nb_05_interrupt_during_turn(page: Frontend, way: str, tool: str) -> None:
     cell = begin(page, way, tool)
     began = time.monotonic()
     page.interrupt()

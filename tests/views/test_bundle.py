@@ -35,7 +35,7 @@ def a_turn(answer: str = "Column **income** has gaps.") -> SessionState:
     return state
 
 
-def test_nb_07_a_reopened_notebook_shows_all_and_nothing_to_click() -> None:
+def test_nb_07_reopened_notebook() -> None:
     for view in ("turn", "session", "plan"):
         bundle = static_bundle(a_turn(), view, at=AT)
         assert set(bundle) == {"text/html", "text/markdown", "text/plain"}

@@ -52,7 +52,7 @@ def test_all_arguments_in_full() -> None:
 
 
 @pytest.mark.parametrize("lines", [60_000, 1])
-def test_perm_11_huge_values(lines: int) -> None:
+def test_perm_11_huge_diff(lines: int) -> None:
     value = "\n".join("x" * (3_000_000 // lines) for _ in range(lines))
     made = card(
         {"text": value}, preview="+a\n-b\n+c\n-d\n" + " same\n" * 300_000 + "+e\n" + " same\n" * 300_000

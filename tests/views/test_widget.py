@@ -193,7 +193,7 @@ def test_an_option_that_was_not_offered_is_refused(session: PuppetSession) -> No
     assert session.permissions == (request,)
 
 
-def test_nb_10_a_failing_answer_is_seen_and_is_no_yes(
+def test_nb_10_callback_error_swallowed(
     session: PuppetSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     comm = greeted(session)
@@ -292,7 +292,7 @@ def live_models() -> int:
     return len(ipywidgets.widgets.widget._instances)
 
 
-def test_nb_12_models_do_not_pile_up(session: PuppetSession) -> None:
+def test_nb_12_widgets_pile_up(session: PuppetSession) -> None:
     before = live_models()
     view = session_view(session)
     one = live_models() - before
