@@ -220,6 +220,22 @@ def test_keys_answer_the_card_that_has_the_focus(
     assert not first.done()
 
 
+def test_the_header_leads_to_a_card_that_is_out_of_sight(
+    session: PuppetSession, tab: Page, show: Show
+) -> None:
+    show()
+    session.prompt("Go")
+    session.send(AgentMessageChunk("line\n\n" * 200))
+    answer = session.request()
+    expect(card(tab)).not_to_be_in_viewport()
+    tab.get_by_role("button", name="Answer", exact=True).click()
+    expect(card(tab)).to_be_in_viewport()
+    expect(card(tab)).to_be_focused()
+    tab.keyboard.press("a")
+    assert answer.result(5) == Selected("allow_once")
+    expect(tab.get_by_role("button", name="Answer", exact=True)).to_have_count(0)
+
+
 def test_edited_arguments_by_keyboard(session: PuppetSession, tab: Page, show: Show) -> None:
     show()
     session.prompt("Go")
