@@ -117,8 +117,9 @@ def test_the_plan_is_edited_in_the_panel(use_notebook: Use, app: App) -> None:
     panel = view(page, 1)
     entries = panel.locator("li.acp-entry")
     field = panel.get_by_label("Add a step")
+    expect(field).to_be_enabled()  # the kernel has answered: before, keys would go to Jupyter
     for number, step in enumerate(("load", "clean", "report"), 1):
-        field.focus()
+        field.click()
         page.tab.keyboard.type(step)
         page.tab.keyboard.press("Enter")
         assert field.input_value() == ""  # at once, not only when the kernel has answered

@@ -6,6 +6,9 @@ from playwright.sync_api import Locator
 
 from .jupyter import NotebookPage
 
+#: Seconds within which a page follows a click or an interrupt: under two at rest, more on a busy machine.
+SOON = 6
+
 #: A whole cell: `agent`, a scripted model with a tool that waits for approval, and one that only looks.
 SURVEY = """
 %load_ext acp_notebook

@@ -194,9 +194,7 @@ def test_run_all_keeps_its_order(page: Frontend) -> None:
 
 
 @pytest.mark.parametrize("patch", ["nest_asyncio", "nest_asyncio2"])
-def test_nb_09_loop_already_running(
-    start_kernel: Callable[..., Frontend], patch: str
-) -> None:
+def test_nb_09_loop_already_running(start_kernel: Callable[..., Frontend], patch: str) -> None:
     page = start_kernel(env=TESTS)
     page.run(f"import {patch}; {patch}.apply()")
     page.run(SETUP)

@@ -193,9 +193,7 @@ def test_an_option_that_was_not_offered_is_refused(session: PuppetSession) -> No
     assert session.permissions == (request,)
 
 
-def test_nb_10_callback_error_swallowed(
-    session: PuppetSession, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nb_10_callback_error_swallowed(session: PuppetSession, caplog: pytest.LogCaptureFixture) -> None:
     comm = greeted(session)
     session.prompt("Go")
     answer = session.request()
