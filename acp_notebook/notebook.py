@@ -76,6 +76,7 @@ class Session(client.Session):
             place.close()
             raise
         self._view: View | None = None
+        self._left: View | None = None
         self._plan_view: View | None = None
         self._shown_in: dict[int, Any] = {}
         if same := _live.get(self.name):
@@ -139,9 +140,21 @@ class Session(client.Session):
                 Output(final)
             else:
                 output.replace(final)
-                view.close()
+                self._leave(view)
 
         turn.at_end(settle)
+
+    def _leave(self, view: View) -> None:
+        """Close the view of a turn that has ended.
+
+        A page that was reloaded meanwhile no longer knows which output to replace: it keeps the view, until
+        the next turn's is left.
+        """
+        if self._left is not None:
+            self._left.close()
+        self._left = view if view.hellos > 1 else None
+        if self._left is None:
+            view.close()
 
     def _ipython_display_(self) -> None:
         from .views.bundle import static_bundle

@@ -28,7 +28,6 @@ from ..protocol.messages import (
     Author,
     ConfigOption,
     ConfigOptionUpdate,
-    Notice,
     PlanRemoved,
     PlanUpdate,
     StateUpdate,
@@ -167,7 +166,6 @@ class AgentSession:
                 )
                 self._keep(cancelled.all_messages() if cancelled else messages)
                 self._outbox.close_calls("cancelled")
-                self._outbox.send(Notice("Cancelled."))
                 return StateUpdate("idle", "cancelled")
             except BaseException as error:  # whatever it is, it ends the turn and not the loop
                 log.error("%s: the turn failed", self.info.name, exc_info=error)

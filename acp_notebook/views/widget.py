@@ -53,6 +53,8 @@ class View(anywidget.AnyWidget):
         self._kind, self._number = kind, number
         self._memo = Memo()
         self._painted: tuple[int, Sequence[Part]] = (0, render(session.state, self._memo, True))
+        #: How many times a page has rendered it.
+        self.hellos = 0
         self._greeted = self._dirty = self._closed = False
         self._timer: TimerHandle | None = None
         self._resting: TimerHandle | None = None
@@ -187,6 +189,7 @@ class View(anywidget.AnyWidget):
 
     def _hello(self) -> None:
         self._greeted = True
+        self.hellos += 1
         self._session.host.hello_received()
         self._paint_now()
         n, parts = self._painted

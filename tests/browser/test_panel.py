@@ -192,3 +192,15 @@ def test_after_a_reload_an_approval_can_still_be_answered(open_notebook: Use, ap
     page.run(3)
     expect(page.output(3)).to_have_text("The answer is: dropped from survey.")
     assert page.errors == []
+
+
+def test_after_a_reload_the_cell_keeps_the_turn(open_notebook: Use) -> None:
+    page = open_notebook([SURVEY, "%acp ask drop survey", "1"])
+    page.run(0)
+    page.start(1)
+    expect(card(page, 1)).to_be_visible()
+    page.save()
+    page.tab.reload()
+    card(page, 1).get_by_role("button", name="Allow once").click()
+    page.run(2)
+    expect(view(page, 1).locator(".acp-message")).to_have_text("The answer is: dropped from survey.")
