@@ -153,7 +153,6 @@ class SessionCapability(AbstractCapability[Any]):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
-        decisions: list[ToolApproved | ToolDenied] = []
         async with asyncio.TaskGroup() as group:  # all cards at once, answered in any order
             tasks = [
                 group.create_task(self._decide(call, requests.metadata.get(call.tool_call_id) or {}))
