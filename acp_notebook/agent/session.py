@@ -21,11 +21,10 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_json
 
 from ..errors import PlanError, TurnRunning
-from ..plan import DEFAULT_PLAN_ID, Plan, PlanEdit, apply_edits
+from ..plan import DEFAULT_PLAN_ID, Author, Plan, PlanEdit, apply_edits
 from ..protocol.connection import AgentInfo, ClientSide
 from ..protocol.messages import (
     AgentMessageChunk,
-    Author,
     ConfigOption,
     ConfigOptionUpdate,
     PlanRemoved,
@@ -82,14 +81,22 @@ class AgentSession:
         """The model's edits of its plan (plan_tools.PlanOwner)."""
         return self._change(self._plan_id, edits, "model")
 
-    def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
-        self._change(plan_id or self._plan_id, edits, "person")
+    def edit_plan(
+        self,
+        plan_id: str | None,
+        edits: Sequence[PlanEdit],
+        author: Author = "person",
+        undoes: int | None = None,
+    ) -> None:
+        self._change(plan_id or self._plan_id, edits, author, undoes)
 
-    def _change(self, plan_id: str, edits: Sequence[PlanEdit], author: Author) -> Plan:
+    def _change(
+        self, plan_id: str, edits: Sequence[PlanEdit], author: Author, undoes: int | None = None
+    ) -> Plan:
         plan = apply_edits(self._plans.get(plan_id, Plan(plan_id=plan_id)), edits)
         self._plans[plan_id] = plan
         self._plan_id = plan_id
-        self._outbox.send(PlanUpdate(plan, author))
+        self._outbox.send(PlanUpdate(plan, author, undoes))
         return plan
 
     def remove_plan(self, plan_id: str) -> None:

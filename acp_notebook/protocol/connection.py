@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..plan import PlanEdit
+from ..plan import Author, PlanEdit
 from .messages import ConfigOption, Outcome, RequestPermission, Update
 
 
@@ -55,8 +55,17 @@ class AgentSide(Protocol):
         """Set an option and return all of them as they are then. Raises `ConfigError`."""
         ...
 
-    def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
-        """A person's edits of a plan, one update for all of them. Raises `PlanError`."""
+    def edit_plan(
+        self,
+        plan_id: str | None,
+        edits: Sequence[PlanEdit],
+        author: Author = "person",
+        undoes: int | None = None,
+    ) -> None:
+        """Edits of a plan that do not come from the model, one update for all of them. Raises `PlanError`.
+
+        `author` and `undoes` as in `PlanUpdate`.
+        """
         ...
 
     def remove_plan(self, plan_id: str) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from ..plan import Plan
+from ..plan import Author, Plan
 
 
 class Omit(Enum):
@@ -24,9 +24,6 @@ class Omit(Enum):
 
 
 OMIT: Final = Omit.OMIT
-
-#: Who changed a plan.
-Author = Literal["model", "person", "file", "replay"]
 
 #: Why a turn ended (ACP v2 stop reasons).
 STOP_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error")
@@ -121,10 +118,15 @@ class ToolCallContentChunk:
 
 @dataclass(frozen=True, slots=True)
 class PlanUpdate:
-    """The complete plan with this `plan_id`, replacing what was there. An empty one is sent too."""
+    """The complete plan with this `plan_id`, replacing what was there. An empty one is sent too.
+
+    `author` is who changed it, and `undoes` the number of the revision that this takes back; over a wire both
+    travel in `_meta`.
+    """
 
     plan: Plan
     author: Author = "model"
+    undoes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from ..errors import AcpError, ConfigError, PlanError, SessionClosed
 from ..plan import (
     DEFAULT_PLAN_ID,
     AddEntry,
+    Author,
     ClearEntries,
     MoveEntry,
     Plan,
     PlanEdit,
     PlanEntry,
+    PlanHistory,
     RemoveEntry,
     SetPlan,
     UpdateEntry,
@@ -321,15 +323,64 @@ class Session:
             raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
         self._command(lambda: self._agent.remove_plan(plan_id))
 
-    def edit_plan(self, edits: Iterable[PlanEdit], plan_id: str | None = None) -> Plan:
+    def edit_plan(
+        self,
+        edits: Iterable[PlanEdit],
+        plan_id: str | None = None,
+        *,
+        author: Author = "person",
+        since: int | None = None,
+    ) -> Plan:
         """Apply edits as one update, all or none, and return the plan as it is then.
 
-        The plan is the current one when `plan_id` is None; a new id makes a new plan. Raises `PlanError`.
+        The plan is the current one when `plan_id` is None; a new id makes a new plan. With `since`, entry
+        numbers are those of that revision: they are followed to where the entries are now. Raises
+        `PlanError`, also for an entry that is gone since.
+        """
+        changes = tuple(edits)
+
+        def edit() -> Plan:
+            target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
+            carried = changes
+            if since is not None:
+                history = self.plan_history(target)
+                carried = tuple(history.carry(change, since) for change in changes)
+            self._agent.edit_plan(target, carried, author)
+            return self.plans[target]
+
+        return self._command(edit)
+
+    def plan_history(self, plan_id: str | None = None) -> PlanHistory:
+        """The revisions of a plan, the current one when `plan_id` is None; also of one that was removed.
+
+        Raises `PlanError` for an id that no plan of this session has had.
         """
         target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
-        changes = tuple(edits)
-        self._command(lambda: self._agent.edit_plan(target, changes))
-        return self.plans[target]
+        history = self._state.history.get(target)
+        if history is None and plan_id is not None:
+            known = ", ".join(map(repr, self._state.history)) or "none"
+            raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
+        return history or PlanHistory(Plan(plan_id=target))
+
+    def restore_plan(self, revision: int, plan_id: str | None = None) -> Plan:
+        """Make a plan what it was at a revision, as a new revision. Also brings back a removed plan."""
+        history = self.plan_history(plan_id)
+        return self.edit_plan([SetPlan(history.plan_at(revision))], history.plan.plan_id)
+
+    def undo_plan(self, plan_id: str | None = None) -> Plan:
+        """Take back the latest change that a person made; what the model changed since stays.
+
+        Again takes back the one before. Raises `PlanError` when there is none, or when the same entries have
+        been changed since.
+        """
+
+        def undo() -> Plan:
+            history = self.plan_history(plan_id)
+            target = history.plan.plan_id
+            self._agent.edit_plan(target, [SetPlan(history.undone())], "person", history.undoable)
+            return self.plans[target]
+
+        return self._command(undo)
 
     # -- settings ------------------------------------------------------------------------------------
 

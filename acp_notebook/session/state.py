@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ..plan import DEFAULT_PLAN_ID, Plan
+from ..plan import DEFAULT_PLAN_ID, Author, Plan, PlanHistory
 from ..protocol.messages import (
     FINAL_STATUSES,
     OMIT,
@@ -136,8 +136,8 @@ class TurnState:
 class SessionState:
     """Everything a view needs. `status` is `idle`, `running` or `requires_action`.
 
-    `plans` and `revisions` are read-only mappings by plan id, in order of arrival; `unknown` counts the
-    updates that this version does not know, by kind.
+    `plans` and `history` are read-only mappings by plan id, in order of arrival; `history` keeps the plans
+    that were removed. `unknown` counts the updates that this version does not know, by kind.
     """
 
     name: str
@@ -146,7 +146,7 @@ class SessionState:
     scripted: bool = False
     status: str = "idle"
     plans: Mapping[str, Plan] = field(default_factory=lambda: MappingProxyType({}))
-    revisions: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    history: Mapping[str, PlanHistory] = field(default_factory=lambda: MappingProxyType({}))
     plan_id: str | None = None
     turns: tuple[TurnState, ...] = ()
     config: tuple[ConfigOption, ...] = ()
@@ -232,18 +232,17 @@ def fold(state: SessionState, events: Sequence[Event], at: float = 0.0) -> Sessi
 
 def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
     match event:
-        case PlanUpdate(plan):
-            return replace(
-                state,
-                plans=_with(state.plans, plan.plan_id, plan),
-                revisions=_with(state.revisions, plan.plan_id, state.revisions.get(plan.plan_id, 0) + 1),
-                plan_id=plan.plan_id,
-            )
-        case PlanRemoved(plan_id):
+        case PlanUpdate(plan, author, undoes):
+            state = _remember(state, plan.plan_id, plan, author, at, undoes)
+            # an equal plan is the same one, so that nobody has to look at it again
+            same = state.history[plan.plan_id].plan
+            return replace(state, plans=_with(state.plans, plan.plan_id, same), plan_id=plan.plan_id)
+        case PlanRemoved(plan_id, author):
             if plan_id not in state.plans:
                 return state
             left = {key: plan for key, plan in state.plans.items() if key != plan_id}
             current = state.plan_id if state.plan_id != plan_id else next(reversed(left), None)
+            state = _remember(state, plan_id, None, author, at)
             return replace(state, plans=MappingProxyType(left), plan_id=current)
         case ConfigOptionUpdate(options):
             return replace(state, config=options)
@@ -265,6 +264,15 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             return replace(state, unknown=_with(state.unknown, kind, state.unknown.get(kind, 0) + 1))
         case _:
             return state
+
+
+def _remember(
+    state: SessionState, plan_id: str, plan: Plan | None, author: Author, at: float, undoes: int | None = None
+) -> SessionState:
+    """The state with one more revision of a plan, None for its removal."""
+    history = state.history.get(plan_id) or PlanHistory(Plan(plan_id=plan_id))
+    turn = state.turns[-1].number if state.turns and state.status != "idle" else None
+    return replace(state, history=_with(state.history, plan_id, history.add(plan, author, at, turn, undoes)))
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:

@@ -20,7 +20,7 @@ from unittest.mock import patch
 from comm.base_comm import BaseComm
 
 from acp_notebook.errors import ConfigError, TurnRunning
-from acp_notebook.plan import Plan, PlanEdit, PlanEntry, apply_edits
+from acp_notebook.plan import Author, Plan, PlanEdit, PlanEntry, apply_edits
 from acp_notebook.protocol.connection import AgentInfo, ClientSide
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
@@ -101,13 +101,19 @@ class Puppet:
         self.client.update(ConfigOptionUpdate(self.config))
         return self.config
 
-    def edit_plan(self, plan_id: str | None, edits: Sequence[PlanEdit]) -> None:
+    def edit_plan(
+        self,
+        plan_id: str | None,
+        edits: Sequence[PlanEdit],
+        author: Author = "person",
+        undoes: int | None = None,
+    ) -> None:
         name = plan_id or "plan-1"
-        self.set_plan(apply_edits(self.plans.get(name, Plan(plan_id=name)), edits), "person")
+        self.set_plan(apply_edits(self.plans.get(name, Plan(plan_id=name)), edits), author, undoes)
 
-    def set_plan(self, plan: Plan, author: Any = "model") -> None:
+    def set_plan(self, plan: Plan, author: Author = "model", undoes: int | None = None) -> None:
         self.plans[plan.plan_id] = plan
-        self.client.update(PlanUpdate(plan, author))
+        self.client.update(PlanUpdate(plan, author, undoes))
 
     def remove_plan(self, plan_id: str) -> None:
         del self.plans[plan_id]

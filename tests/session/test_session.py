@@ -78,7 +78,7 @@ def test_commands_from_many_threads_are_applied_one_after_another(hosted: Hosted
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: session.add_entry(f"step {n}"), range(40)))
     assert sorted(entry.content for entry in session.plan) == sorted(f"step {n}" for n in range(40))
-    assert session.state.revisions[session.plan.plan_id] == 40
+    assert len(session.plan_history()) == 40
 
 
 # -- the plan --------------------------------------------------------------------------------------------

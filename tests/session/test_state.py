@@ -365,12 +365,12 @@ def test_seconds_waited_for_a_person_count_once(spans: list[tuple[int, int | Non
 
 def test_a_plan_update_replaces_the_whole_plan() -> None:
     state = after(PlanUpdate(plan("a", "b")), PlanUpdate(plan("c")))
-    assert state.plan == plan("c") and state.revisions == {DEFAULT_PLAN_ID: 2}
+    assert state.plan == plan("c") and len(state.history[DEFAULT_PLAN_ID]) == 2
     empty = after(PlanUpdate(Plan()), state=state)
     assert (
         empty.plan == Plan()
         and empty.plans == {DEFAULT_PLAN_ID: Plan()}
-        and empty.revisions == {DEFAULT_PLAN_ID: 3}
+        and len(empty.history[DEFAULT_PLAN_ID]) == 3
     )
 
 
@@ -403,7 +403,7 @@ def test_when_the_current_plan_goes_the_latest_that_is_left_is_current() -> None
 
 def test_a_plan_that_was_removed_and_comes_again_counts_on() -> None:
     state = after(PlanUpdate(plan("a")), PlanRemoved(DEFAULT_PLAN_ID), PlanUpdate(plan("b")))
-    assert state.revisions == {DEFAULT_PLAN_ID: 2}
+    assert [revision.removed for revision in state.history[DEFAULT_PLAN_ID]] == [False, True, False]
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "cancelled", "error"])
@@ -493,7 +493,7 @@ def test_what_an_update_does_not_change_stays_the_same_object(event: Event) -> N
     for plan_id in old.plans.keys() & new.plans.keys():
         assert new.plans[plan_id] is old.plans[plan_id] or isinstance(event, PlanUpdate)
     if not isinstance(event, PlanUpdate | PlanRemoved):
-        assert new.plans is old.plans and new.revisions is old.revisions
+        assert new.plans is old.plans and new.history is old.history
     if not isinstance(event, ConfigOptionUpdate):
         assert new.config is old.config
     if not isinstance(event, UnknownUpdate):
@@ -505,7 +505,7 @@ def test_mappings_of_a_state_cannot_be_changed() -> None:
     for mapping in (
         START.plans,
         state.plans,
-        state.revisions,
+        state.history,
         state.unknown,
         after(PlanRemoved(DEFAULT_PLAN_ID), state=state).plans,
     ):

@@ -1,0 +1,226 @@
+"""What turns one plan into another, as a value: small for a small change, and it can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+from .model import Plan, PlanEntry
+
+Entries = tuple[PlanEntry, ...]
+
+#: What of a plan, besides its entries, can change.
+FIELDS = ("type", "title", "content", "uri", "meta", "raw")
+
+#: Up to this product of two lengths the entries are compared as texts; beyond it as one block.
+COMPARED = 250_000
+
+
+class Splice(NamedTuple):
+    """`old` entries from position `start` (0-based, when its turn comes) are replaced by `new`."""
+
+    start: int
+    old: Entries
+    new: Entries
+
+    def invert(self) -> Splice:
+        return Splice(self.start, self.new, self.old)
+
+    def follow(self, position: int) -> int | None:
+        offset = position - self.start
+        if offset < 0:
+            return position
+        if offset >= len(self.old):
+            return position + len(self.new) - len(self.old)
+        return position if len(self.old) == len(self.new) else None
+
+
+class Move(NamedTuple):
+    """The entry at position `start` goes to position `to` (both 0-based)."""
+
+    start: int
+    to: int
+
+    def invert(self) -> Move:
+        return Move(self.to, self.start)
+
+    def follow(self, position: int) -> int | None:
+        if position == self.start:
+            return self.to
+        if self.start < position <= self.to:
+            return position - 1
+        return position + 1 if self.to <= position < self.start else position
+
+
+class FieldChange(NamedTuple):
+    """A field of the plan itself, such as `title`, went from `old` to `new`."""
+
+    name: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference between two plans with one id; falsy when there is none.
+
+    `hunks` are applied one after another; each holds the entries that it takes out and puts in, so the memory
+    of a change is in proportion to what changed. Unchanged entries are shared with the plans.
+    """
+
+    hunks: tuple[Splice | Move, ...] = ()
+    fields: tuple[FieldChange, ...] = ()
+
+    @classmethod
+    def between(cls, old: Plan, new: Plan) -> Change:
+        """What has to be done to `old` to have `new`."""
+        fields = (FieldChange(name, getattr(old, name), getattr(new, name)) for name in FIELDS)
+        return cls(tuple(_hunks(old.entries, new.entries)), tuple(f for f in fields if f.old != f.new))
+
+    def __bool__(self) -> bool:
+        return bool(self.hunks or self.fields)
+
+    def apply(self, plan: Plan) -> Plan:
+        """The plan after the change, given the plan it was made for."""
+        entries = list(plan.entries)
+        for hunk in self.hunks:
+            if isinstance(hunk, Move):
+                entries.insert(hunk.to, entries.pop(hunk.start))
+            else:
+                entries[hunk.start : hunk.start + len(hunk.old)] = hunk.new
+        return replace(plan, entries=tuple(entries), **{field.name: field.new for field in self.fields})
+
+    def invert(self) -> Change:
+        """The change that takes this one back."""
+        return Change(
+            tuple(hunk.invert() for hunk in reversed(self.hunks)),
+            tuple(FieldChange(name, new, old) for name, old, new in self.fields),
+        )
+
+    def follow(self, index: int) -> int | None:
+        """The 1-based number that entry `index` has after the change; None when it is gone."""
+        position: int | None = index - 1
+        for hunk in self.hunks:
+            if position is None:
+                return None
+            position = hunk.follow(position)
+        return None if position is None else position + 1
+
+    def lines(self) -> list[str]:
+        """The change in words, a line for each entry: `2. "Plot": pending → completed`.
+
+        Numbers are those of the plan as it is when the change has come that far; of removed entries, the ones
+        they had.
+        """
+        said = [line for hunk in self.hunks for line in _said(hunk)]
+        for name, old, new in self.fields:
+            match name:
+                case "title":
+                    said.append(f"title: {_quoted(old)} → {_quoted(new)}")
+                case "type":
+                    said.append(f"type: {old} → {new}")
+                case _:
+                    said.append(
+                        f"{name} {'removed' if new is None else 'added' if old is None else 'changed'}"
+                    )
+        return said
+
+
+# -- comparing -------------------------------------------------------------------------------------------
+
+
+def _hunks(old: Entries, new: Entries) -> Iterator[Splice | Move]:
+    start = _common(old, new)
+    tail = _common_end(old[start:], new[start:])
+    gone, come = old[start : len(old) - tail], new[start : len(new) - tail]
+    if not gone and not come:
+        return
+    if not gone or not come or len(gone) == len(come) == 1 or len(gone) * len(come) > COMPARED:
+        yield Splice(start, gone, come)
+        return
+    if gone[0] == come[-1] and gone[1:] == come[:-1]:
+        yield Move(start, start + len(come) - 1)
+        return
+    if gone[-1] == come[0] and gone[:-1] == come[1:]:
+        yield Move(start + len(gone) - 1, start)
+        return
+    yield from _by_text(start, gone, come)
+
+
+def _by_text(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
+    """Pairs entries that have the same text, so that each change is told of the entry it happened to."""
+    matcher = SequenceMatcher(None, [e.content for e in old], [e.content for e in new], autojunk=False)
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        # all before it has been replaced already: positions are those of the new plan
+        if kind == "equal" or i2 - i1 == j2 - j1:
+            for i, j in zip(range(i1, i2), range(j1, j2), strict=True):
+                if old[i] != new[j]:
+                    yield Splice(start + j, (old[i],), (new[j],))
+        else:
+            yield Splice(start + j1, old[i1:i2], new[j1:j2])
+
+
+def _common(old: Entries, new: Entries) -> int:
+    """How many entries from the start are equal.
+
+    Tuples compare identical members without looking into them, so halving slices costs next to nothing where
+    the entries are shared, as they are after an edit.
+    """
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_end(old: Entries, new: Entries) -> int:
+    """How many entries from the end are equal."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# -- words -----------------------------------------------------------------------------------------------
+
+
+def _said(hunk: Splice | Move) -> Iterator[str]:
+    if isinstance(hunk, Move):
+        yield f"{hunk.start + 1} moved to {hunk.to + 1}"
+        return
+    start, old, new = hunk
+    if len(old) == len(new):
+        for number, (before, after) in enumerate(zip(old, new, strict=True), start + 1):
+            if before != after:
+                yield f"{number}. {_quoted(after.content)}: {', '.join(_entry(before, after))}"
+        return
+    for number, entry in enumerate(old, start + 1):
+        yield f"{number}. {_quoted(entry.content)} removed"
+    for number, entry in enumerate(new, start + 1):
+        yield f"{number}. {_quoted(entry.content)} added, {entry.status}, {entry.priority} priority"
+
+
+def _entry(before: PlanEntry, after: PlanEntry) -> Iterator[str]:
+    if before.content != after.content:
+        yield f"was {_quoted(before.content)}"
+    for name in ("status", "priority", "id"):
+        was, now = getattr(before, name), getattr(after, name)
+        if was != now:
+            yield f"{was} → {now}"
+    if before.meta != after.meta:
+        yield "its _meta changed"
+
+
+def _quoted(text: str | None, longest: int = 80) -> str:
+    """A text on one line, shortened."""
+    line = " ".join((text or "").split())
+    return f'"{line if len(line) <= longest else line[: longest - 1] + "…"}"'
