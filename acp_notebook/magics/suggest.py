@@ -55,6 +55,18 @@ def plans(place: Place) -> Iterable[str]:
     return tuple(session.plans) if session else ()
 
 
+def past_plans(place: Place) -> Iterable[str]:
+    """Ids of all plans that the session has had."""
+    session = current()
+    return tuple(session.state.history) if session else ()
+
+
+def revisions(place: Place) -> Iterable[str]:
+    """Revision numbers of the current plan, the latest first."""
+    session = current()
+    return map(str, range(len(session.plan_history()), 0, -1)) if session else ()
+
+
 def session_names(place: Place) -> Iterable[str]:
     """Names of the live sessions."""
     return [session.name for session in sessions()]

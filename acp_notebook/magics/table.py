@@ -13,6 +13,7 @@ from . import (
     plan,
     plan_edit,
     plan_file,
+    plan_history,
     sessions,
     start,
     status,
@@ -21,6 +22,7 @@ from . import (
 from .command import Command, Option
 
 _PLAN = Option("plan", "the id of the plan; the current one by default", "ID", suggest.plans)
+_OLD_PLAN = Option("plan", "the id of a plan, or of one that was removed", "ID", suggest.past_plans)
 _PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
 _FORMAT = Option(
     "format",
@@ -123,6 +125,10 @@ _ROWS = (
         ),
         suggest.files(),
     ),
+    Command("plan history", plan_history.history, options=(_OLD_PLAN,)),
+    Command("plan diff", plan_history.diff, "A [B]", (_OLD_PLAN,), suggest.revisions),
+    Command("plan restore", plan_history.restore, "REV", (_OLD_PLAN,), suggest.first(suggest.revisions)),
+    Command("plan undo", plan_history.undo, options=(_PLAN,)),
     Command("mode", config.mode, "[ID]", (), suggest.first(suggest.modes)),
     Command("effort", config.effort, "[LEVEL]", (), suggest.first(suggest.efforts)),
     Command("config", config.config, "[ID [VALUE]]", (), suggest.config),

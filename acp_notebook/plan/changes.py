@@ -137,14 +137,15 @@ def _hunks(old: Entries, new: Entries) -> Iterator[Splice | Move]:
     gone, come = old[start : len(old) - tail], new[start : len(new) - tail]
     if not gone and not come:
         return
+    if len(gone) == len(come) > 1:
+        if gone[0] == come[-1] and gone[1:] == come[:-1]:
+            yield Move(start, start + len(come) - 1)
+            return
+        if gone[-1] == come[0] and gone[:-1] == come[1:]:
+            yield Move(start + len(gone) - 1, start)
+            return
     if not gone or not come or len(gone) == len(come) == 1 or len(gone) * len(come) > COMPARED:
         yield Splice(start, gone, come)
-        return
-    if gone[0] == come[-1] and gone[1:] == come[:-1]:
-        yield Move(start, start + len(come) - 1)
-        return
-    if gone[-1] == come[0] and gone[:-1] == come[1:]:
-        yield Move(start + len(gone) - 1, start)
         return
     yield from _by_text(start, gone, come)
 

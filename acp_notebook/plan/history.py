@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, overload
 from ..errors import PlanError, PlanIndexError
 from ..text import plain
 from .changes import Change, Move, Splice
-from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateEntry
+from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateEntry, apply_edits
 from .model import Plan, PlanEntry
 
 #: Who changed a plan.
@@ -122,11 +122,21 @@ class PlanHistory(Sequence[Revision]):
         """The number that entry `index` (1-based) of revision `since` has now; None when it is gone."""
         self._check(since)
         now: int | None = index
-        for at in range(since, self._length):
+        for revision in self._standing(since):
             if now is None:
                 return None
-            now = self._log[at].change.follow(now)
+            now = revision.change.follow(now)
         return now
+
+    def _standing(self, since: int) -> list[Revision]:
+        """The revisions after `since`, without those that were taken back right away, and their undoing."""
+        standing: list[Revision] = []
+        for at in range(since, self._length):
+            if standing and self._log[at].undoes == standing[-1].number:
+                standing.pop()
+            else:
+                standing.append(self._log[at])
+        return standing
 
     def _check(self, number: int) -> None:
         if not 1 <= number <= self._length:
@@ -149,7 +159,7 @@ class PlanHistory(Sequence[Revision]):
         if number is None:
             raise PlanError("there is nothing to undo: only changes that people made can be undone")
         back = self._log[number - 1].change.invert()
-        return back.apply(self.plan) if number == self._length else self._merged(back, number)
+        return self._merged(back, number) if self._standing(number) else back.apply(self.plan)
 
     def _merged(self, back: Change, since: int) -> Plan:
         """`back`, made for revision `since`, applied to the present plan."""
@@ -187,11 +197,20 @@ class PlanHistory(Sequence[Revision]):
             return None
         return [*entries[: first - 1], *hunk.new, *entries[first - 1 + len(places) :]]
 
-    def carry(self, edit: PlanEdit, since: int) -> PlanEdit:
-        """An edit whose entry numbers are those of revision `since`, with the numbers of now.
+    def carried(self, edits: Sequence[PlanEdit], since: int) -> tuple[PlanEdit, ...]:
+        """Edits whose entry numbers are those of revision `since`, with the numbers of now, in order.
 
-        Raises `PlanError` when the entry is gone, or when both it and the edit have new text.
+        Raises `PlanError` when an entry is gone, or when both it and the edit have new text.
         """
+        done: list[PlanEdit] = []
+        history = self
+        for edit in edits:
+            if done:  # the edits before this one move its entry too
+                history = history.add(apply_edits(history.plan, done[-1:]), "person", 0.0, None)
+            done.append(history._carried(edit, since))
+        return tuple(done)
+
+    def _carried(self, edit: PlanEdit, since: int) -> PlanEdit:
         if since == self._length or isinstance(edit, SetPlan | ClearEntries):
             return edit
         if isinstance(edit, AddEntry):

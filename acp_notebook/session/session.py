@@ -341,11 +341,8 @@ class Session:
 
         def edit() -> Plan:
             target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
-            carried = changes
-            if since is not None:
-                history = self.plan_history(target)
-                carried = tuple(history.carry(change, since) for change in changes)
-            self._agent.edit_plan(target, carried, author)
+            current = changes if since is None else self.plan_history(target).carried(changes, since)
+            self._agent.edit_plan(target, current, author)
             return self.plans[target]
 
         return self._command(edit)

@@ -14,6 +14,7 @@ from pydantic_ai import Agent
 import acp_notebook
 from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session, current
 from acp_notebook.errors import AcpError, PlanError, PlanIndexError, TurnTimeout
+from acp_notebook.plan import RemoveEntry, UpdateEntry
 from acp_notebook.protocol.messages import StateUpdate
 from acp_notebook.session.state import SessionState
 from acp_notebook.session.turn import Turn
@@ -291,3 +292,52 @@ def test_a_session_that_cannot_start_leaves_the_one_there_is(hosted: Hosted) -> 
     assert current() is session
     assert not session.state.closed
     assert acp_notebook.current() is session
+
+
+# -- back to any revision --------------------------------------------------------------------------------
+
+
+def test_revisions_are_restored_and_undone(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["load", "plot"])
+    session.mark_done(1)
+    session.remove_entry(2)
+    history = session.plan_history()
+    assert [revision.author for revision in history] == ["person"] * 3
+    assert [revision.turn for revision in history] == [None] * 3
+    assert session.restore_plan(1) == history.plan_at(1)
+    assert session.undo_plan() == history.plan
+    assert [entry.content for entry in session.undo_plan()] == ["load", "plot"]
+    assert [revision.undoes for revision in session.plan_history()][-2:] == [4, 3]
+    with pytest.raises(PlanError, match="there is no revision 99"):
+        session.restore_plan(99)
+    with pytest.raises(PlanError, match="there is no plan 'nope'"):
+        session.plan_history("nope")
+
+
+def test_a_removed_plan_is_restored_under_its_id(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["a"], "one")
+    session.set_plan(["b"], "two")
+    session.remove_plan("one")
+    assert list(session.plans) == ["two"] and session.plan_history("one").removed
+    assert session.restore_plan(1, "one") == session.plans["one"]
+
+
+def test_the_turn_of_a_revision_is_the_one_that_ran(hosted: Hosted) -> None:
+    session = hosted("demo", on_unattended="allow")
+    session.ask("Clean the survey data").wait()
+    session.add_entry("by hand")
+    revisions = session.plan_history()
+    assert {revision.author: revision.turn for revision in revisions} == {"model": 1, "person": None}
+
+
+def test_an_edit_can_name_the_revision_that_its_numbers_are_of(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["a", "b", "c"])
+    session.remove_entry(1)
+    session.edit_plan([UpdateEntry(3, status="completed")], since=1)
+    assert [entry.status for entry in session.plan] == ["pending", "completed"]
+    with pytest.raises(PlanError, match="entry 1, 'a', is no longer in the plan"):
+        session.edit_plan([RemoveEntry(2), UpdateEntry(1, status="completed")], since=1)
+    assert len(session.plan) == 2
