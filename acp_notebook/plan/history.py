@@ -100,7 +100,7 @@ class PlanHistory(Sequence[Revision]):
         undo = self._undo
         if undoes is not None:
             undo = undo and undo.before
-        elif change and author in ("person", "file"):
+        elif (change or removed) and author in ("person", "file"):
             undo = _Undo(revision.number, undo)
         return PlanHistory(new if change else self.plan, removed, log, revision.number, undo)
 

@@ -179,6 +179,12 @@ def test_undo_again_takes_back_the_one_before_and_an_undo_is_not_undone() -> Non
         twice.undone()
 
 
+def test_a_plan_that_a_person_removed_is_brought_back_by_undo() -> None:
+    made = history(("person", UpdateEntry(1, "A")))
+    back = undo(made.add(None, "person", 0.0, None))
+    assert (contents(back.plan), back.removed, back.undoable) == ("A b c d", False, 2)
+
+
 def test_undoing_the_only_entry_leaves_an_empty_plan() -> None:
     made = PlanHistory(Plan()).add(plan("a"), "person", 0.0, None)
     assert undo(made.add(Plan((PlanEntry("a", "high"),)), "person", 0.0, None)).plan == plan("a")
