@@ -29,6 +29,7 @@ from ..plan import (
 from ..plan.objects import from_value
 from ..protocol.connection import Connect
 from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update
+from .files import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
 from .state import (
@@ -59,6 +60,7 @@ class Session:
         self.host = host
         self.name = name
         self.on_unattended = checked_unattended(on_unattended)
+        self.folder = working_folder()
         self._subscribers: list[Subscriber] = []
         self._news: deque[tuple[SessionState, Event]] = deque()
         self._telling = False
@@ -136,14 +138,14 @@ class Session:
 
     def _take(self, updates: Sequence[Update]) -> None:
         if updates:
-            self._fold(*updates)
+            self._fold(*updates, *read_plan_files(self._state, updates, self.folder))
 
     def _end_turn(self, update: StateUpdate) -> None:
         for request in self.permissions:
             request.cancel()
         self._approve_turn = False
         turns = self._turns[-1:]  # before the subscribers hear of it, who may send the next prompt
-        self._fold(update)
+        self._fold(*read_plan_files(self._state, [update], self.folder), update)
         for turn in turns:
             if turn.running:
                 turn.end(update.output, update.cause)

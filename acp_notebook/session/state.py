@@ -133,11 +133,23 @@ class TurnState:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanFile:
+    """What the file of a `file` plan holds: its `text`, and a `note` on what is not shown, a sentence each.
+
+    `text` is None when nothing of it is shown; then `note` says why.
+    """
+
+    text: str | None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SessionState:
     """Everything a view needs. `status` is `idle`, `running` or `requires_action`.
 
-    `plans` and `history` are read-only mappings by plan id, in order of arrival; `history` keeps the plans
-    that were removed. `unknown` counts the updates that this version does not know, by kind.
+    `plans`, `history` and `files` are read-only mappings by plan id, in order of arrival; `history` keeps the
+    plans that were removed, `files` has the plans of type `file`. `unknown` counts the updates that this
+    version does not know, by kind.
     """
 
     name: str
@@ -147,6 +159,7 @@ class SessionState:
     status: str = "idle"
     plans: Mapping[str, Plan] = field(default_factory=lambda: MappingProxyType({}))
     history: Mapping[str, PlanHistory] = field(default_factory=lambda: MappingProxyType({}))
+    files: Mapping[str, PlanFile] = field(default_factory=lambda: MappingProxyType({}))
     plan_id: str | None = None
     turns: tuple[TurnState, ...] = ()
     config: tuple[ConfigOption, ...] = ()
@@ -197,11 +210,19 @@ class PermissionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanFileRead:
+    """What the file of a `file` plan holds now."""
+
+    plan_id: str
+    file: PlanFile
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """The session has been closed."""
 
 
-Event = Update | PermissionAsked | PermissionAnswered | Closed
+Event = Update | PermissionAsked | PermissionAnswered | PlanFileRead | Closed
 
 #: Events that change nothing but the items of the latest turn.
 ItemEvent = AgentMessageChunk | AgentThoughtChunk | ToolCallUpdate | ToolCallContentChunk | Notice
@@ -233,6 +254,8 @@ def fold(state: SessionState, events: Sequence[Event], at: float = 0.0) -> Sessi
 def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
     match event:
         case PlanUpdate(plan, author, undoes):
+            if (old := state.plans.get(plan.plan_id)) and (old.type, old.uri) != (plan.type, plan.uri):
+                state = _without_file(state, plan.plan_id)
             state = _remember(state, plan.plan_id, plan, author, at, undoes)
             # an equal plan is the same one, so that nobody has to look at it again
             same = state.history[plan.plan_id].plan
@@ -240,10 +263,14 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
         case PlanRemoved(plan_id, author):
             if plan_id not in state.plans:
                 return state
-            left = {key: plan for key, plan in state.plans.items() if key != plan_id}
-            current = state.plan_id if state.plan_id != plan_id else next(reversed(left), None)
-            state = _remember(state, plan_id, None, author, at)
-            return replace(state, plans=MappingProxyType(left), plan_id=current)
+            left = _without(state.plans, plan_id)
+            current = state.plan_id if state.plan_id != plan_id else next(reversed([*left]), None)
+            state = _remember(_without_file(state, plan_id), plan_id, None, author, at)
+            return replace(state, plans=left, plan_id=current)
+        case PlanFileRead(plan_id, file):
+            if plan_id not in state.plans or state.files.get(plan_id) == file:
+                return state
+            return replace(state, files=_with(state.files, plan_id, file))
         case ConfigOptionUpdate(options):
             return replace(state, config=options)
         case UserMessage(text):
@@ -277,6 +304,15 @@ def _remember(
 
 def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:
     return MappingProxyType({**mapping, key: value})
+
+
+def _without(mapping: Mapping[str, T], key: str) -> Mapping[str, T]:
+    return MappingProxyType({name: value for name, value in mapping.items() if name != key})
+
+
+def _without_file(state: SessionState, plan_id: str) -> SessionState:
+    """The state without what the file of a plan held: the plan is gone, or kept elsewhere now."""
+    return replace(state, files=_without(state.files, plan_id)) if plan_id in state.files else state
 
 
 def _with_items(state: SessionState, events: Sequence[Event], at: float) -> SessionState:
