@@ -219,6 +219,8 @@ def _entry(before: PlanEntry, after: PlanEntry) -> Iterator[str]:
             yield f"{was} → {now}"
     if before.meta != after.meta:
         yield "its _meta changed"
+    if before.raw != after.raw:
+        yield "its other members changed"
 
 
 def _quoted(text: str | None, longest: int = 80) -> str:

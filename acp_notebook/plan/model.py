@@ -22,7 +22,8 @@ class PlanEntry:
     """One step of a plan.
 
     `content` is the text; `priority` and `status` hold known values or any other string, as it came;
-    `id` is the entry's own id where its source has one; `meta` is ACP's `_meta`.
+    `id` is the entry's own id where its source has one; `meta` is ACP's `_meta`; `raw` holds the members it
+    came with that no field is for.
     """
 
     content: str
@@ -30,6 +31,7 @@ class PlanEntry:
     status: str = "pending"
     id: str | None = None
     meta: Mapping[str, Any] | None = field(default=None, hash=False)
+    raw: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

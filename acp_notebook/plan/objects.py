@@ -1,8 +1,8 @@
 """Plans as JSON values, in ACP's field names.
 
 Reading takes what is found in files and logs: one plan object, a bare list of entries or strings, the todo
-lists of coding agents, and any of them inside a `session/update`. What a plan has no field for is kept in
-`Plan.raw`.
+lists of coding agents, and any of them inside a `session/update`. What a plan or an entry has no field for is
+kept in its `raw`.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def _entry(value: Any, number: int) -> PlanEntry:
     if isinstance(value, str):
         return PlanEntry(value)
     item = _mapping(value) or {}
-    content = next((item[name] for name in _CONTENTS if isinstance(item.get(name), str)), None)
-    if content is None:
+    named = next((name for name in _CONTENTS if isinstance(item.get(name), str)), None)
+    if named is None:
         raise PlanError(f"entry {number} has no text: give it a 'content'")
     known = {"priority": "medium", "status": "pending"}
     for name in known:
@@ -111,7 +111,15 @@ def _entry(value: Any, number: int) -> PlanEntry:
                 raise PlanError(f"entry {number} has the {name} {given!r}: use a text")
             known[name] = given
     own = item.get("id")
-    return PlanEntry(content, **known, id=None if own is None else str(own), meta=_mapping(item.get("_meta")))
+    fields = {named, *known, "id", "_meta"}
+    raw = {name: member for name, member in item.items() if name not in fields and member is not None}
+    return PlanEntry(
+        item[named],
+        **known,
+        id=None if own is None else str(own),
+        meta=_mapping(item.get("_meta")),
+        raw=raw or None,
+    )
 
 
 def _entry_value(entry: PlanEntry) -> dict[str, Any]:
@@ -120,4 +128,4 @@ def _entry_value(entry: PlanEntry) -> dict[str, Any]:
         value["id"] = entry.id
     if entry.meta is not None:
         value["_meta"] = entry.meta
-    return value
+    return {**entry.raw, **value} if entry.raw else value

@@ -25,6 +25,7 @@ ENTRIES = st.builds(
     st.sampled_from(["high", "medium", "_later"]),
     st.sampled_from(["pending", "in_progress", "completed", "_blocked"]),
     meta=st.sampled_from([None, {"by": "x"}]),
+    raw=st.sampled_from([None, {"activeForm": "loading"}]),
 )
 PLANS = st.builds(
     Plan,

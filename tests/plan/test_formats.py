@@ -29,7 +29,7 @@ PLAN = Plan((PlanEntry("One"), PlanEntry("Two", status="completed")))
             "method": "session/update",
             "params": {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": ENTRIES}},
         },
-        {"todos": [{"content": "One", "activeForm": "Doing one"}, {"content": "Two", "status": "completed"}]},
+        {"todos": [{"content": "One", "status": None}, {"content": "Two", "status": "completed"}]},
         {
             "explanation": "…",
             "plan": [{"step": "One", "status": "pending"}, {"step": "Two", "status": "completed"}],
@@ -43,7 +43,7 @@ def test_json_is_read_in_every_shape_it_is_found_in(value: Any) -> None:
 
 def test_json_is_written_as_an_acp_plan_that_people_can_read() -> None:
     plan = Plan(
-        (PlanEntry("Tür", "high", id="t", meta={"k": 1}),),
+        (PlanEntry("Tür", "high", id="t", meta={"k": 1}, raw={"activeForm": "Färbe die Tür"}),),
         "p",
         title="T",
         meta=MappingProxyType({"a": None}),
@@ -56,7 +56,14 @@ def test_json_is_written_as_an_acp_plan_that_people_can_read() -> None:
         "type": "items",
         "title": "T",
         "entries": [
-            {"content": "Tür", "priority": "high", "status": "pending", "id": "t", "_meta": {"k": 1}}
+            {
+                "content": "Tür",
+                "priority": "high",
+                "status": "pending",
+                "id": "t",
+                "_meta": {"k": 1},
+                "activeForm": "Färbe die Tür",
+            }
         ],
         "_meta": {"a": None},
         "later": [1],
