@@ -121,12 +121,13 @@ class PlanUpdate:
     """The complete plan with this `plan_id`, replacing what was there. An empty one is sent too.
 
     `author` is who changed it, and `undoes` the number of the revision that this takes back; over a wire both
-    travel in `_meta`.
+    travel in `_meta`. `raw` holds what else the update came with, for those it is passed on to.
     """
 
     plan: Plan
     author: Author = "model"
     undoes: int | None = None
+    raw: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ class PlanRemoved:
 
     plan_id: str
     author: Author = "model"
+    raw: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,19 @@ class UnknownUpdate:
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something in an update from a wire was wrong: what happened to it, and a line that says what it was.
+
+    `kind` is `update refused` (it changed nothing), `update mended` (read in spite of it), `entry skipped` or
+    `entry mended`; `count` is how many of that kind the line is about.
+    """
+
+    kind: str
+    text: str
+    count: int = 1
+
+
 Update = (
     UserMessage
     | AgentMessageChunk
@@ -202,6 +217,7 @@ Update = (
     | StateUpdate
     | Notice
     | UnknownUpdate
+    | Fault
 )
 
 

@@ -19,6 +19,7 @@ from ..protocol.messages import (
     AgentThoughtChunk,
     ConfigOption,
     ConfigOptionUpdate,
+    Fault,
     Notice,
     Outcome,
     PlanRemoved,
@@ -35,6 +36,10 @@ from ..protocol.messages import (
 )
 
 T = TypeVar("T")
+
+#: So many kinds of unknown updates are counted apart, and the rest under one name.
+KINDS = 100
+OTHER_KINDS = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ class SessionState:
 
     `plans`, `history` and `files` are read-only mappings by plan id, in order of arrival; `history` keeps the
     plans that were removed, `files` has the plans of type `file`. `unknown` counts the updates that this
-    version does not know, by kind.
+    version does not know, by kind, and `faults` what was wrong in the others (`Fault.kind`).
     """
 
     name: str
@@ -165,6 +170,7 @@ class SessionState:
     config: tuple[ConfigOption, ...] = ()
     outside: tuple[Item, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    faults: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     closed: bool = False
 
     @property
@@ -288,7 +294,11 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
         case Closed():
             return replace(state, closed=True, status="idle")
         case UnknownUpdate(kind):
+            if kind not in state.unknown and len(state.unknown) >= KINDS:
+                kind = OTHER_KINDS
             return replace(state, unknown=_with(state.unknown, kind, state.unknown.get(kind, 0) + 1))
+        case Fault(kind, _, more):
+            return replace(state, faults=_with(state.faults, kind, state.faults.get(kind, 0) + more))
         case _:
             return state
 
