@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any
 from . import log as log  # keeps the package's log records, and keeps them out of cells
 
 if TYPE_CHECKING:
+    from .agent.adapter import (
+        AcpSessionContext,
+        AdapterConfig,
+        NativePlanPersistenceProvider,
+        PlanProvider,
+    )
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
     from .errors import AcpError
     from .extension import load_ipython_extension, unload_ipython_extension
@@ -27,11 +33,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AcpError",
+    "AcpSessionContext",
+    "AdapterConfig",
     "Call",
+    "NativePlanPersistenceProvider",
     "Output",
     "PermissionRequest",
     "Plan",
     "PlanEntry",
+    "PlanProvider",
     "Say",
     "ScriptedModel",
     "Session",
@@ -44,11 +54,15 @@ __all__ = [
 
 _HOMES = {
     "AcpError": ".errors",
+    "AcpSessionContext": ".agent.adapter",
+    "AdapterConfig": ".agent.adapter",
     "Call": ".agent.scripted",
+    "NativePlanPersistenceProvider": ".agent.adapter",
     "Output": ".agent.scripted",
     "PermissionRequest": ".session.permissions",
     "Plan": ".plan",
     "PlanEntry": ".plan",
+    "PlanProvider": ".agent.adapter",
     "Say": ".agent.scripted",
     "ScriptedModel": ".agent.scripted",
     "Session": ".notebook",

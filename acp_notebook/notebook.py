@@ -19,6 +19,7 @@ from .session.turn import Turn
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from .agent.adapter import AdapterConfig
     from .views.widget import View
 
 _live: dict[str, Session] = {}
@@ -40,6 +41,7 @@ class Session(client.Session):
             loop in a notebook, and a thread in scripts and terminals.
         on_unattended: what answers approvals when no person can: `"deny"`, `"allow"`, `"wait"` (your code
             will) or a callable.
+        config: the host application's part in the session, such as a plan of its own.
 
     The newest session is the one that `%acp` talks to. Raises `AgentError` for what cannot be hosted, and
     `ConfigError` for an unknown mode or effort; then nothing has been started.
@@ -56,14 +58,16 @@ class Session(client.Session):
         deps: Any = None,
         host: Literal["kernel", "thread"] | None = None,
         on_unattended: Unattended = "deny",
+        config: AdapterConfig | None = None,
     ) -> None:
+        from .agent.adapter import AdapterConfig
         from .agent.hosting import host as hosted_agent
         from .agent.session import AgentSession
 
         hosted = hosted_agent(agent, model=model, name=name, deps=deps)
 
         def connect(me: ClientSide) -> AgentSide:
-            return AgentSession(hosted, me, capture if in_notebook() else None)
+            return AgentSession(hosted, me, capture if in_notebook() else None, config or AdapterConfig())
 
         place = choose_host(host)
         try:

@@ -18,11 +18,15 @@ HEAVY = (
 )
 NAMES = {
     "AcpError",
+    "AcpSessionContext",
+    "AdapterConfig",
     "Call",
+    "NativePlanPersistenceProvider",
     "Output",
     "PermissionRequest",
     "Plan",
     "PlanEntry",
+    "PlanProvider",
     "Say",
     "ScriptedModel",
     "Session",

@@ -10,14 +10,21 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    SystemPromptPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import (
     DeferredToolRequests,
@@ -38,8 +45,10 @@ from ..protocol.messages import (
     ToolCallContentChunk,
 )
 from .config import EFFORTS, Config
+from .model_plan import ModelPlan
 from .modes import tool_kind
 from .plan_tools import PlanToolset
+from .providers import HostPlan
 from .stream import Outbox
 from .toolset import SessionToolset
 from .values import explain, for_model, for_page
@@ -86,10 +95,12 @@ class _Prints:
 
 @dataclass
 class SessionCapability(AbstractCapability[Any]):
-    """Plan tools, mode filter, thinking effort, print capture, tool errors and approvals of one run."""
+    """Plan tools, notes on the plan, mode filter, effort, prints, tool errors and approvals of one run."""
 
     config: Config
     plan_tools: PlanToolset
+    plan: ModelPlan
+    host_plan: HostPlan | None
     client: ClientSide
     outbox: Outbox
     capture: Capture | None = None
@@ -104,6 +115,17 @@ class SessionCapability(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         return SessionToolset(toolset, self.plan_tools, self.config, self.tools)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put what others changed in the plan into the request, where the history keeps it."""
+        if self.host_plan is not None:
+            await self.host_plan.follow()
+        note = self.plan.note("acp_get_plan" in self.tools)
+        if note is not None:
+            _add(note, ctx.messages, request_context.messages)
+        return request_context
 
     async def wrap_tool_execute(
         self,
@@ -195,6 +217,21 @@ class SessionCapability(AbstractCapability[Any]):
                 )
             self.outbox.tool_call(call.tool_call_id, raw_input=edited, reason="arguments edited by you")
         return ToolApproved(override_args=dict(outcome.arguments) if outcome.arguments is not None else None)
+
+
+def _add(note: str, *histories: Sequence[ModelMessage]) -> None:
+    """Put a note into the last request: before a prompt, which has the last word, and after tool results.
+
+    It is one request in the run's history and among what is sent, unless another capability has copied it.
+    """
+    part = SystemPromptPart(note)
+    for request in {id(history[-1]): history[-1] for history in histories}.values():
+        if isinstance(request, ModelRequest):
+            parts = list(request.parts)
+            at = next((n for n, p in enumerate(parts) if not isinstance(p, SystemPromptPart)), len(parts))
+            if at < len(parts) and not isinstance(parts[at], UserPromptPart):
+                at = len(parts)
+            request.parts = [*parts[:at], part, *parts[at:]]
 
 
 def _text(value: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
@@ -11,7 +11,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
 from ..errors import PlanError
-from ..plan import Plan, PlanEdit, PlanEntry, SetPlan, UpdateEntry
+from ..plan import Plan, PlanEntry, UpdateEntry
 
 Status = Literal["pending", "in_progress", "completed", "cancelled"]
 Priority = Literal["high", "medium", "low"]
@@ -20,6 +20,7 @@ GUIDANCE = (
     "Entry numbers are 1-based. Set an entry to in_progress when you begin it and mark it done when it is "
     "finished; use acp_update_plan_entry for any other change."
 )
+HOSTS_GUIDANCE = "The plan belongs to the host application, which alone changes it."
 
 
 class Entry(BaseModel):
@@ -31,12 +32,18 @@ class Entry(BaseModel):
 
 
 class PlanOwner(Protocol):
-    """Where the tools find the plan and send their edits."""
+    """Where the tools find the plan and send what the model writes. Both writers raise `PlanError`."""
 
     @property
     def plan(self) -> Plan: ...
 
-    def change_plan(self, edits: Sequence[PlanEdit]) -> Plan: ...
+    def set(self, entries: tuple[PlanEntry, ...], content: str | None) -> Plan:
+        """Replace the plan; with `content` None its Markdown text stays."""
+        ...
+
+    def update(self, edit: UpdateEntry) -> tuple[int, Plan]:
+        """Change an entry; returns the number that it has now, and the plan."""
+        ...
 
 
 def numbered(plan: Plan) -> str:
@@ -45,9 +52,9 @@ def numbered(plan: Plan) -> str:
     return "\n".join(lines) or "The plan is empty."
 
 
-def describe(plan: Plan, additional: str | None = None) -> str:
+def describe(plan: Plan, additional: str | None = None, guidance: str = GUIDANCE) -> str:
     """What `acp_get_plan` answers, in this order: Markdown if any, entries, guidance, instructions."""
-    return "\n\n".join(part for part in (plan.content, numbered(plan), GUIDANCE, additional) if part)
+    return "\n\n".join(part for part in (plan.content, numbered(plan), guidance, additional) if part)
 
 
 class PlanToolset(FunctionToolset[Any]):
@@ -61,25 +68,29 @@ class PlanToolset(FunctionToolset[Any]):
         return self._prepared
 
 
-def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset:
-    """The four plan tools, bound to one session's plan.
+def plan_toolset(owner: PlanOwner, additional: str | None = None, *, read_only: bool = False) -> PlanToolset:
+    """The four plan tools, bound to one session's plan; only `acp_get_plan` where the plan is the host's.
 
     Which of them a model sees depends on the mode. Calls run one after another, so that a batch of edits
-    is applied in the order in which the model made it.
+    is applied in the order in which the model made it. `additional` ends what `acp_get_plan` answers.
     """
     # the schema's own errors use the retry budget, and a plan slip must never end a turn
     tools = PlanToolset(max_retries=20, sequential=True, metadata={"kind": "think"})
-
-    def change(edit: Callable[[], PlanEdit], done: Callable[[Plan], str]) -> str:
-        try:
-            return done(owner.change_plan([edit()]))
-        except PlanError as error:
-            raise ToolFailed(f"{error}. The plan is unchanged:\n{numbered(owner.plan)}") from None
+    additional = (additional or "").strip() or None
 
     @tools.tool_plain
     async def acp_get_plan() -> str:
         """Read the current plan with its numbered entries."""
-        return describe(owner.plan, additional)
+        return describe(owner.plan, additional, HOSTS_GUIDANCE if read_only else GUIDANCE)
+
+    if not read_only:
+        _add_writers(tools, owner)
+    return tools
+
+
+def _add_writers(tools: PlanToolset, owner: PlanOwner) -> None:
+    def refusal(error: PlanError) -> ToolFailed:
+        return ToolFailed(f"{error}. Nothing was done; the plan is now:\n{numbered(owner.plan)}")
 
     @tools.tool_plain
     async def acp_set_plan(entries: list[Entry], plan_md: str | None = None) -> str:
@@ -90,15 +101,19 @@ def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset
             plan_md: A Markdown text to keep with the plan. Leave it out to keep the one there is.
         """
         new = tuple(PlanEntry(entry.content, entry.priority, entry.status) for entry in entries)
-        content = owner.plan.content if plan_md is None else plan_md or None
-        return change(
-            lambda: SetPlan(Plan(new, title=owner.plan.title, content=content)),
-            lambda plan: (
-                f"The plan has {len(plan)} entries.\n{numbered(plan)}"
-                if plan.entries
-                else "The plan is cleared."
-            ),
-        )
+        try:
+            plan = owner.set(new, plan_md)
+        except PlanError as error:
+            raise refusal(error) from None
+        return f"The plan has {len(plan)} entries.\n{numbered(plan)}" if new else "The plan is cleared."
+
+    def change(edit: UpdateEntry, done: Callable[[int, Plan], str]) -> str:
+        try:
+            index, plan = owner.update(edit)
+        except PlanError as error:
+            raise refusal(error) from None
+        moved = "" if index == edit.index else f"\nIt was entry {edit.index} before others changed the plan."
+        return done(index, plan) + moved
 
     @tools.tool_plain
     async def acp_update_plan_entry(
@@ -113,8 +128,8 @@ def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset
             priority: Its new priority.
         """
         return change(
-            lambda: UpdateEntry(index, content, status, priority),
-            lambda plan: f"Entry {index} is now: [{plan[index - 1].status}] {plan[index - 1].content}",
+            UpdateEntry(index, content, status, priority),
+            lambda now, plan: f"Entry {now} is now: [{plan[now - 1].status}] {plan[now - 1].content}",
         )
 
     @tools.tool_plain
@@ -124,9 +139,9 @@ def plan_toolset(owner: PlanOwner, additional: str | None = None) -> PlanToolset
         Args:
             index: The entry's number, 1-based.
         """
-        return change(
-            lambda: UpdateEntry(index, status="completed"),
-            lambda plan: f"Entry {index} is done: {plan.progress[0]} of {plan.progress[1]} entries are.",
-        )
 
-    return tools
+        def done(now: int, plan: Plan) -> str:
+            completed, total = plan.progress
+            return f"Entry {now} is done: {completed} of {total} entries are."
+
+        return change(UpdateEntry(index, status="completed"), done)

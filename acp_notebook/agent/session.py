@@ -7,7 +7,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pydantic_ai import CancellationToken, capture_run_messages
 from pydantic_ai.exceptions import (
@@ -21,22 +23,25 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_json
 
 from ..errors import PlanError, TurnRunning
-from ..plan import DEFAULT_PLAN_ID, Author, Plan, PlanEdit, apply_edits
+from ..plan import Author, PlanEdit
 from ..protocol.connection import AgentInfo, ClientSide
 from ..protocol.messages import (
     AgentMessageChunk,
     ConfigOption,
     ConfigOptionUpdate,
-    PlanRemoved,
-    PlanUpdate,
+    Notice,
     StateUpdate,
     Usage,
     UserMessage,
 )
+from .adapter import AcpSessionContext, AdapterConfig
 from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
+from .model_plan import ModelPlan
 from .plan_tools import plan_toolset
+from .plans import Plans
+from .providers import Calls, HostPlan, KeptPlans
 from .stream import Outbox, forward
 from .values import explain
 
@@ -53,7 +58,13 @@ class AgentSession:
     cancellation cannot run an agent again.
     """
 
-    def __init__(self, hosted: Hosted, client: ClientSide, capture: Capture | None = None) -> None:
+    def __init__(
+        self,
+        hosted: Hosted,
+        client: ClientSide,
+        capture: Capture | None = None,
+        adapter: AdapterConfig = AdapterConfig(),  # noqa: B008, frozen
+    ) -> None:
         self.info = AgentInfo(hosted.name, hosted.model.model_name, hosted.scripted)
         self._hosted = hosted
         self._client = client
@@ -61,25 +72,28 @@ class AgentSession:
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
         self._config = Config(hosted.thinks)
-        self._plans: dict[str, Plan] = {}
-        self._plan_id = DEFAULT_PLAN_ID
-        self._plan_tools = plan_toolset(self)
+        self._plans = Plans(self._outbox.send)
+        self._model_plan = ModelPlan(self._plans, self._notice)
         self._history: list[ModelMessage] = []
         self._message_ids = count(1)
         self._task: asyncio.Task[None] | None = None
         self._token: CancellationToken | None = None
         self._outbox.send(ConfigOptionUpdate(self._config.options()))
+        self._session_id = uuid4().hex
+        self._cwd = Path.cwd()
+        calls = Calls(hosted.agent, self._context, lambda text: self._notice(text, "warning"))
+        self._host_plan = self._kept_plans = None
+        if (host := adapter.plan_provider) is not None:
+            self._host_plan = HostPlan(host, self._plans, calls)
+        elif (keeper := adapter.native_plan_persistence_provider) is not None:
+            self._kept_plans = KeptPlans(keeper, self._plans, calls)
+        self._plan_tools = plan_toolset(
+            self._model_plan,
+            adapter.native_plan_additional_instructions,
+            read_only=self._host_plan is not None,
+        )
 
     # -- plan ----------------------------------------------------------------------------------------
-
-    @property
-    def plan(self) -> Plan:
-        """The plan that the model's tools read and write."""
-        return self._plans.get(self._plan_id, Plan(plan_id=self._plan_id))
-
-    def change_plan(self, edits: Sequence[PlanEdit]) -> Plan:
-        """The model's edits of its plan (plan_tools.PlanOwner)."""
-        return self._change(self._plan_id, edits, "model")
 
     def edit_plan(
         self,
@@ -88,25 +102,29 @@ class AgentSession:
         author: Author = "person",
         undoes: int | None = None,
     ) -> None:
-        self._change(plan_id or self._plan_id, edits, author, undoes)
-
-    def _change(
-        self, plan_id: str, edits: Sequence[PlanEdit], author: Author, undoes: int | None = None
-    ) -> Plan:
-        plan = apply_edits(self._plans.get(plan_id, Plan(plan_id=plan_id)), edits)
-        self._plans[plan_id] = plan
-        self._plan_id = plan_id
-        self._outbox.send(PlanUpdate(plan, author, undoes))
-        return plan
+        self._must_own_plans()
+        self._plans.edit(plan_id or self._plans.current, edits, author, undoes)
 
     def remove_plan(self, plan_id: str) -> None:
-        if self._plans.pop(plan_id, None) is None:
-            raise PlanError(
-                f"there is no plan {plan_id!r}: the plans are {', '.join(map(repr, self._plans)) or 'none'}"
-            )
-        if self._plan_id == plan_id:
-            self._plan_id = next(reversed(self._plans), DEFAULT_PLAN_ID)
-        self._outbox.send(PlanRemoved(plan_id, "person"))
+        self._must_own_plans()
+        self._plans.remove(plan_id, "person")
+
+    def _must_own_plans(self) -> None:
+        if self._host_plan is not None:
+            raise PlanError("the plan belongs to the host application, which alone changes it")
+
+    def _context(self, plan_id: str) -> AcpSessionContext:
+        return AcpSessionContext(
+            session_id=self._session_id,
+            cwd=self._cwd,
+            title=self.info.name,
+            session_model_id=self.info.model,
+            active_plan_id=plan_id,
+            config_values={option.id: option.current for option in self._config.options()},
+        )
+
+    def _notice(self, text: str, level: str = "info") -> None:
+        self._outbox.send(Notice(text, level))
 
     # -- settings ------------------------------------------------------------------------------------
 
@@ -122,6 +140,7 @@ class AgentSession:
         if self._token is not None:
             raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
         token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
+        self._model_plan.begin_turn()
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
         self._task = self._loop.create_task(self._turn(text, token), name=f"acp turn of {self.info.name}")
@@ -132,20 +151,31 @@ class AgentSession:
 
     def close(self) -> None:
         self.cancel()
+        if self._host_plan is not None:
+            self._host_plan.close()
 
     async def _turn(self, text: str, token: CancellationToken) -> None:
         usage = RunUsage()
         end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
         try:
             end = await self._run(text, token, usage)
+            if self._host_plan is not None:
+                await self._host_plan.follow()
         finally:
+            self._model_plan.end_turn()
             self._task = self._token = None
             self._outbox.send(replace(end, usage=_usage(usage)))
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
         capability = SessionCapability(
-            self._config, self._plan_tools, self._client, self._outbox, self._capture
+            self._config,
+            self._plan_tools,
+            self._model_plan,
+            self._host_plan,
+            self._client,
+            self._outbox,
+            self._capture,
         )
 
         async def handle(ctx: Any, events: Any) -> None:
@@ -187,7 +217,7 @@ class AgentSession:
 
     def _keep(self, messages: Sequence[ModelMessage]) -> None:
         """Keep the history of a run that did not end by itself, so that the next prompt can follow it."""
-        if len(messages) <= len(self._history):  # it was over before it had begun
+        if not messages:  # it was over before it had begun
             return
         self._history = list(messages)
         last = self._history[-1]

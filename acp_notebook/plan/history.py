@@ -14,7 +14,7 @@ from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateE
 from .model import Plan, PlanEntry
 
 #: Who changed a plan.
-Author = Literal["model", "person", "file", "replay"]
+Author = Literal["model", "person", "file", "host", "replay"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -685,9 +685,9 @@ def test_the_plan_tools_answer_a_slip_with_the_valid_range_and_go_on(hosted: Hos
     session = hosted(model)
     lines = session.ask("go").text.splitlines()
     assert lines[:5] == [
-        "there is no entry 0 in this plan: use 1 to 2. The plan is unchanged:",
-        "there is no entry 3 in this plan: use 1 to 2. The plan is unchanged:",
-        "there is no entry -1 in this plan: use 1 to 2. The plan is unchanged:",
+        "there is no entry 0 in this plan: use 1 to 2. Nothing was done; the plan is now:",
+        "there is no entry 3 in this plan: use 1 to 2. Nothing was done; the plan is now:",
+        "there is no entry -1 in this plan: use 1 to 2. Nothing was done; the plan is now:",
         "1. [completed] (medium) one",
         "2. [pending] (high) two",
     ]

@@ -1,0 +1,86 @@
+"""How a host application takes part in a session: settings that are given with the agent.
+
+The names, and what the providers are called with, are those of pydantic-acp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..plan import Plan, PlanEntry
+
+if TYPE_CHECKING:
+    from pydantic_ai.agent import AbstractAgent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpSessionContext:
+    """What a provider learns of the session that calls it.
+
+    `cwd` is the session's working folder, `active_plan_id` the plan that the call is about, and
+    `config_values` has the settings in effect by option id, such as `mode`.
+    """
+
+    session_id: str
+    cwd: Path
+    title: str
+    session_model_id: str
+    active_plan_id: str
+    config_values: Mapping[str, str | bool]
+
+
+class PlanProvider(Protocol):
+    """The host's own plan, which the session shows and follows.
+
+    The model can read this plan, and nobody can change it through the session. It is read when the session
+    starts, before each request to the model and at the end of a turn. A provider that can say at once that
+    its plan has changed has one more method, `subscribe(changed) -> unsubscribe`: it takes a function that is
+    to be called then, from any thread, and returns the one that ends this. The plan is read again each time.
+
+    Calls are made on the session's loop. When one raises, takes more than ten seconds or returns something
+    that is no plan, the last plan stands and the person is told in a line.
+    """
+
+    def get_plan(
+        self, session: AcpSessionContext, agent: AbstractAgent[Any, Any]
+    ) -> Plan | Sequence[PlanEntry] | Awaitable[Plan | Sequence[PlanEntry] | None] | None:
+        """The plan as it is now: its entries, or a `Plan` where it has more to it; None for no plan."""
+        ...
+
+
+class NativePlanPersistenceProvider(Protocol):
+    """Where a plan is kept besides the session.
+
+    Called after every change of a plan, whoever made it, also between turns; changes come one after another,
+    in their order. Calls are made on the session's loop; an asynchronous one holds nothing up. When a call
+    fails the plan stands, and the person is told in a line.
+    """
+
+    def persist_plan_state(
+        self,
+        session: AcpSessionContext,
+        agent: AbstractAgent[Any, Any],
+        entries: list[PlanEntry],
+        plan_markdown: str | None,
+    ) -> Awaitable[None] | None:
+        """Keep the plan `session.active_plan_id` as it is now; a plan that was removed has no entries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterConfig:
+    """What a host application sets for a session.
+
+    Args:
+        plan_provider: the host's plan, in place of one that the model and people change.
+        native_plan_persistence_provider: is told every change of the session's own plans, so never where
+            there is a `plan_provider`.
+        native_plan_additional_instructions: what `acp_get_plan` tells the model besides the plan.
+    """
+
+    plan_provider: PlanProvider | None = None
+    native_plan_persistence_provider: NativePlanPersistenceProvider | None = None
+    native_plan_additional_instructions: str | None = None
