@@ -39,4 +39,6 @@ def in_brief(session: Session) -> str:
         parts.append(f"turn {state.turn.number} {state.turn.stop_reason or 'runs'}")
     if session.permissions:
         parts.append(f"{count(len(session.permissions), 'approval')} pending")
+    if faults := sum(state.faults.values()):
+        parts.append(f"{count(faults, 'fault')} in the agent's updates (%acp log)")
     return plain(" · ".join(parts))

@@ -87,7 +87,7 @@ def _readable(plan: Plan) -> tuple[PlanEntry, ...]:
             return (PlanEntry(plan.content.strip()),)
     if plan.uri:
         return (PlanEntry(f"The plan is kept in {plan.uri}"),)
-    return (PlanEntry(f"A plan of type {plan.type}"),) if plan else ()
+    return () if plan.type == "markdown" else (PlanEntry(f"A plan of type {plan.type}"),)
 
 
 def _stand_in(entry: PlanEntry) -> PlanEntry:

@@ -29,6 +29,7 @@ from ..plan import (
 from ..plan.objects import from_value
 from ..protocol.connection import Connect
 from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update
+from .faults import FaultLog
 from .files import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
@@ -68,6 +69,7 @@ class Session:
         self._requests: dict[str, PermissionRequest] = {}
         self._ids = count(1)
         self._approve_turn = False
+        self._fault_log = FaultLog(name)
         self._state = SessionState(name=name, agent=name, model="")
         self._agent = host.call(lambda: connect(self))
         info = self._agent.info
@@ -139,6 +141,7 @@ class Session:
     def _take(self, updates: Sequence[Update]) -> None:
         if updates:
             self._fold(*updates, *read_plan_files(self._state, updates, self.folder))
+            self._fault_log.take(updates)
 
     def _end_turn(self, update: StateUpdate) -> None:
         for request in self.permissions:

@@ -37,8 +37,9 @@ from ..protocol.messages import (
 
 T = TypeVar("T")
 
-#: So many kinds of unknown updates are counted apart, and the rest under one name.
+#: So many kinds of unknown updates are counted apart, by the beginning of their names, and the rest as one.
 KINDS = 100
+KIND_LENGTH = 100
 OTHER_KINDS = "…"
 
 
@@ -294,6 +295,7 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
         case Closed():
             return replace(state, closed=True, status="idle")
         case UnknownUpdate(kind):
+            kind = kind[:KIND_LENGTH]
             if kind not in state.unknown and len(state.unknown) >= KINDS:
                 kind = OTHER_KINDS
             return replace(state, unknown=_with(state.unknown, kind, state.unknown.get(kind, 0) + 1))
