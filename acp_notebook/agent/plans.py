@@ -22,12 +22,14 @@ class PlanChange(NamedTuple):
 class Plans:
     """All plans by id. `current` is the id of the one that changed last.
 
-    `watchers` hear of a change before the client does: a subscriber there may change the plan at once.
+    `watchers` hear of a change before the client does, since a subscriber there may change the plan at once;
+    what may do so itself has its turn in `afterwards`.
     """
 
     def __init__(self, send: Callable[[Update], None]) -> None:
         self.current = DEFAULT_PLAN_ID
         self.watchers: list[Callable[[PlanChange], None]] = []
+        self.afterwards: list[Callable[[], None]] = []
         self._send = send
         self._plans: dict[str, Plan] = {}
 
@@ -47,8 +49,7 @@ class Plans:
         before = self.get(plan_id)
         plan = self._plans[plan_id] = apply_edits(before, edits)
         self.current = plan_id
-        self._tell(PlanChange(before, plan, author, edits))
-        self._send(PlanUpdate(plan, author, undoes))
+        self._tell(PlanChange(before, plan, author, edits), PlanUpdate(plan, author, undoes))
         return plan
 
     def remove(self, plan_id: str, author: Author) -> None:
@@ -60,9 +61,11 @@ class Plans:
             )
         if self.current == plan_id:
             self.current = next(reversed(self._plans), DEFAULT_PLAN_ID)
-        self._tell(PlanChange(before, Plan(plan_id=plan_id), author))
-        self._send(PlanRemoved(plan_id, author))
+        self._tell(PlanChange(before, Plan(plan_id=plan_id), author), PlanRemoved(plan_id, author))
 
-    def _tell(self, change: PlanChange) -> None:
+    def _tell(self, change: PlanChange, update: Update) -> None:
         for watcher in self.watchers:
             watcher(change)
+        self._send(update)
+        for go_on in self.afterwards:
+            go_on()

@@ -53,8 +53,9 @@ class Calls:
             if said != self._said:
                 self._said = said
                 self._warn(said)
-        else:
-            self._said = None
+
+    def succeeded(self) -> None:
+        self._said = None
 
 
 def _why(error: BaseException) -> str:
@@ -116,6 +117,7 @@ class HostPlan:
                 self._plans.remove(DEFAULT_PLAN_ID, "host")
         elif (plan := _as_plan(found)) != shown:
             self._plans.edit(DEFAULT_PLAN_ID, [SetPlan(plan)], "host")
+        self._calls.succeeded()
 
     def _changed(self, *_: object) -> None:
         """What a provider's `subscribe` is given; for any thread."""
@@ -161,10 +163,13 @@ class KeptPlans:
         self._due: deque[Plan] = deque()
         self._busy = False
         self._task: asyncio.Task[None] | None = None
-        plans.watchers.append(self._watch)
+        plans.watchers.append(self._note)
+        plans.afterwards.append(self._go_on)
 
-    def _watch(self, change: PlanChange) -> None:
+    def _note(self, change: PlanChange) -> None:
         self._due.append(change.after)
+
+    def _go_on(self) -> None:
         if self._busy:
             return
         self._busy = True
@@ -184,6 +189,7 @@ class KeptPlans:
                 )
                 if call is not None and inspect.isawaitable(call):
                     return call
+                self._calls.succeeded()
             self._due.popleft()
         return None
 
@@ -204,5 +210,6 @@ class KeptPlans:
         while call is not None:
             with self._calls.guarded(self.FAILED):
                 await call
+                self._calls.succeeded()
             self._due.popleft()
             call = self._next()
