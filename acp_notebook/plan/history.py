@@ -102,7 +102,10 @@ class PlanHistory(Sequence[Revision]):
             undo = undo and undo.before
         elif (change or removed) and author in ("person", "file"):
             undo = _Undo(revision.number, undo)
-        return PlanHistory(new if change else self.plan, removed, log, revision.number, undo)
+        # Applied rather than taken, so that entries which came over a wire unchanged are the same objects.
+        return PlanHistory(
+            change.apply(self.plan) if change else self.plan, removed, log, revision.number, undo
+        )
 
     # -- looking back --------------------------------------------------------------------------------
 

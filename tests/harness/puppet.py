@@ -19,8 +19,9 @@ from unittest.mock import patch
 
 from comm.base_comm import BaseComm
 
+from acp_notebook.agent.plans import Plans
 from acp_notebook.errors import ConfigError, TurnRunning
-from acp_notebook.plan import Author, Plan, PlanEdit, PlanEntry, apply_edits
+from acp_notebook.plan import Author, Plan, PlanEdit, PlanEntry, SetPlan
 from acp_notebook.protocol.connection import AgentInfo, ClientSide
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
@@ -30,8 +31,6 @@ from acp_notebook.protocol.messages import (
     ConfigValue,
     Outcome,
     PermissionOption,
-    PlanRemoved,
-    PlanUpdate,
     RequestPermission,
     StateUpdate,
     ToolCall,
@@ -70,7 +69,7 @@ class Puppet:
         self.info = AgentInfo("survey-cleaner", "scripted demo", scripted=True)
         self.client = client
         self.config = config
-        self.plans: dict[str, Plan] = {}
+        self.plans = Plans(client.update)
         self.running = False
         self.refuse: set[str] = set()
         client.update(ConfigOptionUpdate(config))
@@ -108,16 +107,13 @@ class Puppet:
         author: Author = "person",
         undoes: int | None = None,
     ) -> None:
-        name = plan_id or "plan-1"
-        self.set_plan(apply_edits(self.plans.get(name, Plan(plan_id=name)), edits), author, undoes)
+        self.plans.edit(plan_id or self.plans.current, edits, author, undoes)
 
-    def set_plan(self, plan: Plan, author: Author = "model", undoes: int | None = None) -> None:
-        self.plans[plan.plan_id] = plan
-        self.client.update(PlanUpdate(plan, author, undoes))
+    def set_plan(self, plan: Plan) -> None:
+        self.plans.edit(plan.plan_id, [SetPlan(plan)], "model")
 
     def remove_plan(self, plan_id: str) -> None:
-        del self.plans[plan_id]
-        self.client.update(PlanRemoved(plan_id))
+        self.plans.remove(plan_id, "person")
 
     def close(self) -> None:
         pass

@@ -374,6 +374,14 @@ def test_a_plan_update_replaces_the_whole_plan() -> None:
     )
 
 
+def test_entries_that_come_again_as_they_were_are_the_same_objects() -> None:
+    state = after(PlanUpdate(plan("a", "b", "c")))
+    new = after(PlanUpdate(plan("a", "B", "new", "c")), state=state)
+    assert [entry.content for entry in new.plan] == ["a", "B", "new", "c"]
+    assert new.plan[0] is state.plan[0] and new.plan[3] is state.plan[2]
+    assert after(PlanUpdate(plan("a", "B", "new", "c")), state=new).plan is new.plan
+
+
 def test_plan_11_plan_operations() -> None:
     one, two = plan("One", plan_id="p1"), Plan(plan_id="p2", type="markdown", content="# Notes\n- [ ] two")
     odd = Plan(plan_id="p3", type="hologram", raw={"depth": 3})
@@ -410,7 +418,7 @@ def test_a_plan_that_was_removed_and_comes_again_counts_on() -> None:
 def test_plan_07_stale_step_when_turn_ends(reason: str) -> None:
     steps = Plan((PlanEntry("1", status="completed"), PlanEntry("2", status="in_progress"), PlanEntry("3")))
     state = after(UserMessage("hi", "m1"), PlanUpdate(steps), StateUpdate("idle", reason))
-    assert state.plan is steps
+    assert state.plan == steps
     assert state.status == "idle"
 
 
