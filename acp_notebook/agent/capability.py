@@ -44,12 +44,12 @@ from ..protocol.messages import (
     ToolCall,
     ToolCallContentChunk,
 )
-from .config import EFFORTS, Config
 from .model_plan import ModelPlan
-from .modes import tool_kind
+from .modes import ModeSetting, tool_kind
 from .plan_tools import PlanToolset
 from .providers import HostPlan
 from .stream import Outbox
+from .thinking import ThinkingSetting
 from .toolset import SessionToolset
 from .values import explain, for_model, for_page
 
@@ -97,7 +97,8 @@ class _Prints:
 class SessionCapability(AbstractCapability[Any]):
     """Plan tools, notes on the plan, mode filter, effort, prints, tool errors and approvals of one run."""
 
-    config: Config
+    modes: ModeSetting
+    thinking: ThinkingSetting
     plan_tools: PlanToolset
     plan: ModelPlan
     host_plan: HostPlan | None
@@ -107,14 +108,10 @@ class SessionCapability(AbstractCapability[Any]):
     tools: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
-        def settings(ctx: RunContext[Any]) -> ModelSettings:
-            effort = EFFORTS[self.config.effort]
-            return ModelSettings() if effort is None else ModelSettings(thinking=effort)  # type: ignore[typeddict-item]
-
-        return settings
+        return lambda ctx: self.thinking.model_settings()
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return SessionToolset(toolset, self.plan_tools, self.config, self.tools)
+        return SessionToolset(toolset, self.plan_tools, self.modes, self.tools)
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -136,7 +133,7 @@ class SessionCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
-        mode = self.config.mode
+        mode = self.modes.mode
         if not mode.offers(tool_def.name, tool_def.metadata):  # the mode has changed since this step began
             raise ToolFailed(f"{tool_def.name} may not be used in mode {mode.id!r}.")
         call_id = call.tool_call_id

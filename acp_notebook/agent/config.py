@@ -1,68 +1,56 @@
-"""A session's settings, mode and thinking effort, and how they are shown as ACP config options."""
+"""A session's settings, each an object of its own, as ACP config options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Protocol
 
 from ..errors import ConfigError
-from ..protocol.messages import ConfigOption, ConfigValue
-from .modes import DEFAULT_MODE, MODES, Mode
-
-#: Efforts as a person names them, and what they are to pydantic-ai: nothing said, thinking off, or a level.
-EFFORTS = {
-    "default": None,
-    "off": False,
-    "minimal": "minimal",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-}
-_EFFORT_NAMES = {"xhigh": "Extra high"}
+from ..protocol.messages import ConfigOption
 
 
-@dataclass(slots=True)
-class Config:
-    """What is in effect now. A running turn reads it at each of its steps."""
-
-    thinks: bool
-    modes: Sequence[Mode] = MODES
-    mode_id: str = DEFAULT_MODE
-    effort: str = "default"
+class Setting(Protocol):
+    """One setting of a session. Who acts on it holds the object, and reads it at each step of a turn."""
 
     @property
-    def mode(self) -> Mode:
-        return next(mode for mode in self.modes if mode.id == self.mode_id)
+    def id(self) -> str:
+        """The id of its option."""
+        ...
+
+    def option(self) -> ConfigOption | None:
+        """What is in effect now and what can be chosen; None while there is nothing to choose."""
+        ...
+
+    def set(self, value: str | bool) -> None:
+        """Put `value` into effect. Raises `ConfigError` naming what is valid."""
+        ...
+
+
+class Config:
+    """The settings of a session, in the order in which they are shown."""
+
+    def __init__(self, *settings: Setting) -> None:
+        self._settings = {setting.id: setting for setting in settings}
 
     def options(self) -> tuple[ConfigOption, ...]:
-        """Every option, with the values that can be chosen. A model without thinking offers no effort."""
-        modes = tuple(ConfigValue(mode.id, mode.name, mode.description) for mode in self.modes)
-        efforts = tuple(EFFORTS) if self.thinks else ("default",)
-        return (
-            ConfigOption("mode", "Mode", "mode", self.mode_id, modes),
-            ConfigOption(
-                "thinking",
-                "Thinking",
-                "thought_level",
-                self.effort,
-                tuple(ConfigValue(value, _EFFORT_NAMES.get(value, value.capitalize())) for value in efforts),
-                description=None if self.thinks else "This model has no thinking to set.",
-            ),
-        )
+        """The options of all settings that have something to choose."""
+        return tuple(option for setting in self._settings.values() if (option := setting.option()))
 
     def set(self, option_id: str, value: str | bool) -> None:
         """Put `value` into effect. Raises `ConfigError` naming what is valid."""
-        option = next((option for option in self.options() if option.id == option_id), None)
-        if option is None:
-            known = ", ".join(option.id for option in self.options())
-            raise ConfigError(f"there is no option {option_id!r}: this session has {known}")
-        valid = [choice.value for choice in option.values]
-        if not isinstance(value, str) or value not in valid:
-            why = f" ({option.description})" if option.description else ""
-            what = "effort" if option.category == "thought_level" else option.name.lower()
-            raise ConfigError(f"{what} {value!r} is not offered: use {', '.join(valid)}{why}")
-        if option_id == "mode":
-            self.mode_id = value
-        else:
-            self.effort = value
+        options = self.options()
+        if not any(option.id == option_id for option in options):
+            known = ", ".join(option.id for option in options)
+            raise ConfigError(f"there is no option {option_id!r}: this session has {known or 'none'}")
+        self._settings[option_id].set(value)
+
+
+def choice(option: ConfigOption, value: str | bool, what: str | None = None) -> str:
+    """`value`, when the select option offers it; `what` is what people call such a value.
+
+    Raises `ConfigError` naming those that it offers.
+    """
+    valid = [choice.value for choice in option.values]
+    if isinstance(value, str) and value in valid:
+        return value
+    why = f" ({option.description})" if option.description else ""
+    raise ConfigError(f"{what or option.name.lower()} {value!r} is not offered: use {', '.join(valid)}{why}")

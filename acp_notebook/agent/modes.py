@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ..protocol.messages import ConfigOption, ConfigValue
+from .config import choice
 
 #: ACP tool kinds that change nothing.
 READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch"})
@@ -42,6 +45,23 @@ MODES = (
 )
 
 DEFAULT_MODE = "agent"
+
+
+class ModeSetting:
+    """The modes of a session, and the one in effect."""
+
+    id = "mode"
+
+    def __init__(self, modes: Sequence[Mode] = MODES, default: str = DEFAULT_MODE) -> None:
+        self._modes = {mode.id: mode for mode in modes}
+        self.mode = self._modes[default]
+
+    def option(self) -> ConfigOption:
+        values = tuple(ConfigValue(mode.id, mode.name, mode.description) for mode in self._modes.values())
+        return ConfigOption(self.id, "Mode", "mode", self.mode.id, values)
+
+    def set(self, value: str | bool) -> None:
+        self.mode = self._modes[choice(self.option(), value)]
 
 
 def tool_kind(metadata: Mapping[str, Any] | None) -> str:

@@ -39,10 +39,12 @@ from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
 from .model_plan import ModelPlan
+from .modes import ModeSetting
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
 from .stream import Outbox, forward
+from .thinking import ThinkingSetting
 from .values import explain
 
 log = logging.getLogger(__name__)
@@ -71,7 +73,9 @@ class AgentSession:
         self._capture = capture
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
-        self._config = Config(hosted.thinks)
+        self._modes = ModeSetting()
+        self._thinking = ThinkingSetting(hosted.thinks)
+        self._config = Config(self._modes, self._thinking)
         self._plans = Plans(self._outbox.send)
         self._model_plan = ModelPlan(self._plans, self._notice)
         self._history: list[ModelMessage] = []
@@ -169,7 +173,8 @@ class AgentSession:
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
         capability = SessionCapability(
-            self._config,
+            self._modes,
+            self._thinking,
             self._plan_tools,
             self._model_plan,
             self._host_plan,

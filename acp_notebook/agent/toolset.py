@@ -10,7 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
-from .config import Config
+from .modes import ModeSetting
 from .plan_tools import PlanToolset
 
 
@@ -23,11 +23,11 @@ class SessionToolset(WrapperToolset[Any]):
     """
 
     plan_tools: PlanToolset
-    config: Config
+    modes: ModeSetting
     offered: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        mode = self.config.mode
+        mode = self.modes.mode
         tools = {**await self.plan_tools.get_tools(ctx), **await self.wrapped.get_tools(ctx)}
         tools = {name: tool for name, tool in tools.items() if mode.offers(name, tool.tool_def.metadata)}
         self.offered.clear()  # the copies that pydantic-ai makes for each step share it
