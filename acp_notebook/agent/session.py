@@ -83,14 +83,7 @@ class AgentSession:
         self._task: asyncio.Task[None] | None = None
         self._token: CancellationToken | None = None
         self._outbox.send(ConfigOptionUpdate(self._config.options()))
-        self._session_id = uuid4().hex
-        self._cwd = Path.cwd()
-        calls = Calls(hosted.agent, self._context, lambda text: self._notice(text, "warning"))
-        self._host_plan = self._kept_plans = None
-        if (host := adapter.plan_provider) is not None:
-            self._host_plan = HostPlan(host, self._plans, calls)
-        elif (keeper := adapter.native_plan_persistence_provider) is not None:
-            self._kept_plans = KeptPlans(keeper, self._plans, calls)
+        self._host_plan = self._provide(adapter)
         self._plan_tools = plan_toolset(
             self._model_plan,
             adapter.native_plan_additional_instructions,
@@ -117,15 +110,29 @@ class AgentSession:
         if self._host_plan is not None:
             raise PlanError("the plan belongs to the host application, which alone changes it")
 
-    def _context(self, plan_id: str) -> AcpSessionContext:
-        return AcpSessionContext(
-            session_id=self._session_id,
-            cwd=self._cwd,
-            title=self.info.name,
-            session_model_id=self.info.model,
-            active_plan_id=plan_id,
-            config_values={option.id: option.current for option in self._config.options()},
-        )
+    def _provide(self, adapter: AdapterConfig) -> HostPlan | None:
+        """Have the host application take part in the plans; returns its own plan where it has one."""
+        host, keeper = adapter.plan_provider, adapter.native_plan_persistence_provider
+        if host is None and keeper is None:
+            return None
+        session_id, cwd = uuid4().hex, Path.cwd()
+
+        def context(plan_id: str) -> AcpSessionContext:
+            return AcpSessionContext(
+                session_id=session_id,
+                cwd=cwd,
+                title=self.info.name,
+                session_model_id=self.info.model,
+                active_plan_id=plan_id,
+                config_values={option.id: option.current for option in self._config.options()},
+            )
+
+        calls = Calls(self._hosted.agent, context, lambda text: self._notice(text, "warning"))
+        if host is not None:
+            return HostPlan(host, self._plans, calls)
+        if keeper is not None:
+            KeptPlans(keeper, self._plans, calls)
+        return None
 
     def _notice(self, text: str, level: str = "info") -> None:
         self._outbox.send(Notice(text, level))

@@ -25,6 +25,8 @@ from ..protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
     Notice,
+    PlanRemoved,
+    PlanUpdate,
     ToolCallUpdate,
     Update,
     UserMessage,
@@ -96,8 +98,12 @@ class Outbox:
             self._open[call_id] = None
 
     def send(self, update: Update) -> None:
-        """Send an update at once, after all that came before it."""
-        if self._queue:
+        """Send an update at once, after all that came before it.
+
+        A plan goes ahead of what is gathered, and the gathering goes on: the two have nothing to do with each
+        other, and a model that works through its plan changes it often.
+        """
+        if self._queue and not isinstance(update, PlanUpdate | PlanRemoved):
             self.flush()
         if isinstance(update, UserMessage | Notice):
             self._in_answer = False

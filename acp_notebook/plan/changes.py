@@ -76,8 +76,9 @@ class Change:
     @classmethod
     def between(cls, old: Plan, new: Plan) -> Change:
         """What has to be done to `old` to have `new`."""
-        fields = (FieldChange(name, getattr(old, name), getattr(new, name)) for name in FIELDS)
-        return cls(tuple(_hunks(old.entries, new.entries)), tuple(f for f in fields if f.old != f.new))
+        changed = [name for name in FIELDS if getattr(old, name) != getattr(new, name)]
+        fields = tuple(FieldChange(name, getattr(old, name), getattr(new, name)) for name in changed)
+        return cls(tuple(_hunks(old.entries, new.entries)), fields)
 
     def __bool__(self) -> bool:
         return bool(self.hunks or self.fields)

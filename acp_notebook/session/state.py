@@ -263,17 +263,17 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
         case PlanUpdate(plan, author, undoes):
             if (old := state.plans.get(plan.plan_id)) and (old.type, old.uri) != (plan.type, plan.uri):
                 state = _without_file(state, plan.plan_id)
-            state = _remember(state, plan.plan_id, plan, author, at, undoes)
+            history = _remembered(state, plan.plan_id, plan, author, at, undoes)
             # an equal plan is the same one, so that nobody has to look at it again
-            same = state.history[plan.plan_id].plan
-            return replace(state, plans=_with(state.plans, plan.plan_id, same), plan_id=plan.plan_id)
+            plans = _with(state.plans, plan.plan_id, history[plan.plan_id].plan)
+            return replace(state, plans=plans, history=history, plan_id=plan.plan_id)
         case PlanRemoved(plan_id, author):
             if plan_id not in state.plans:
                 return state
             left = _without(state.plans, plan_id)
             current = state.plan_id if state.plan_id != plan_id else next(reversed([*left]), None)
-            state = _remember(_without_file(state, plan_id), plan_id, None, author, at)
-            return replace(state, plans=left, plan_id=current)
+            history = _remembered(state, plan_id, None, author, at)
+            return replace(_without_file(state, plan_id), plans=left, history=history, plan_id=current)
         case PlanFileRead(plan_id, file):
             if plan_id not in state.plans or state.files.get(plan_id) == file:
                 return state
@@ -305,13 +305,13 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             return state
 
 
-def _remember(
+def _remembered(
     state: SessionState, plan_id: str, plan: Plan | None, author: Author, at: float, undoes: int | None = None
-) -> SessionState:
-    """The state with one more revision of a plan, None for its removal."""
+) -> Mapping[str, PlanHistory]:
+    """The histories with one more revision of a plan, None for its removal."""
     history = state.history.get(plan_id) or PlanHistory(Plan(plan_id=plan_id))
     turn = state.turns[-1].number if state.turns and state.status != "idle" else None
-    return replace(state, history=_with(state.history, plan_id, history.add(plan, author, at, turn, undoes)))
+    return _with(state.history, plan_id, history.add(plan, author, at, turn, undoes))
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:

@@ -20,6 +20,7 @@ os.environ["PYDANTIC_AI_NO_BANNER"] = "1"
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.usage import UsageLimits
 
 from acp_notebook.notebook import Session
 
@@ -76,7 +77,8 @@ async def bare(agent: Agent[None, str]) -> None:
         async for _ in events:
             pass
 
-    await agent.run("go", event_stream_handler=handle, infer_name=False)
+    limits = UsageLimits(request_limit=None)
+    await agent.run("go", event_stream_handler=handle, usage_limits=limits, infer_name=False)
 
 
 async def cpu(run: Callable[[], Awaitable[Any]]) -> float:
