@@ -47,14 +47,19 @@ class PlanOwner(Protocol):
 
 
 def numbered(plan: Plan) -> str:
-    """The plan's entries as the model reads them: `1. [pending] (medium) text`."""
+    """The plan as the model reads it: entries, `1. [pending] (medium) text`, or what it has instead."""
+    if plan.type != "items":
+        return (
+            plan.content or f"The plan is of type {plan.type!r}{f', kept in {plan.uri}' if plan.uri else ''}."
+        )
     lines = (f"{n}. [{entry.status}] ({entry.priority}) {entry.content}" for n, entry in enumerate(plan, 1))
     return "\n".join(lines) or "The plan is empty."
 
 
 def describe(plan: Plan, additional: str | None = None, guidance: str = GUIDANCE) -> str:
     """What `acp_get_plan` answers, in this order: Markdown if any, entries, guidance, instructions."""
-    return "\n\n".join(part for part in (plan.content, numbered(plan), guidance, additional) if part)
+    text = plan.content if plan.type == "items" else None
+    return "\n\n".join(part for part in (text, numbered(plan), guidance, additional) if part)
 
 
 class PlanToolset(FunctionToolset[Any]):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
 
 from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session
@@ -187,6 +189,20 @@ def test_a_note_says_who_changed_the_plan(hosted: Hosted) -> None:
     play.session.edit_plan([AddEntry("plot")], author="file")
     play.session.ask("go")
     assert play.model.notes()[0].startswith("The plan was changed by the person and a file since")
+
+
+def test_an_agent_that_edits_its_history_is_told_once(hosted: Hosted) -> None:
+    def copied(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return [replace(message) for message in messages]
+
+    model = Listening()
+    model.script()(_say_yes)
+    session = hosted(Agent(model, capabilities=[ProcessHistory(copied)]))
+    session.set_plan(["load"])
+    session.ask("go")
+    assert len(model.notes()) == 1
+    session.ask("on")
+    assert len(model.notes()) == 1
 
 
 def test_a_cancelled_turn_keeps_the_note_it_was_told(hosted: Hosted) -> None:
@@ -384,6 +400,30 @@ def test_a_plan_that_the_model_replaces_keeps_nothing_stale(hosted: Hosted) -> N
 
 def _replace(turn: Any) -> Any:
     yield plan_of("load")
+
+
+@pytest.mark.parametrize(
+    ("plan", "text"),
+    [
+        (Plan(type="markdown", content="1. load"), "1. load"),
+        (Plan(type="file", uri="file:///plan.md"), "The plan is of type 'file', kept in file:///plan.md."),
+        (Plan(type="_map", raw={"x": 1}), "The plan is of type '_map'."),
+    ],
+)
+def test_a_plan_without_entries_is_read_as_what_it_is(hosted: Hosted, plan: Plan, text: str) -> None:
+    def script(turn: Any) -> Any:
+        read = yield Call("acp_get_plan")
+        wrong = yield Call("acp_mark_plan_done", index=1)
+        yield Say(f"{read.text.split(chr(10) * 2)[0]}|{wrong.text}")
+
+    play = Play(hosted, script)
+    play.session.set_plan(plan)
+    read, wrong = play.session.ask("go").text.split("|")
+    assert read == text
+    assert wrong == (
+        f"a plan of type {plan.type!r} has no entries to edit: set a new plan instead. "
+        f"Nothing was done; the plan is now:\n{text}"
+    )
 
 
 # -- several plans ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What a plan costs: `python tests/benchmarks/bench_plans.py`.
 
 The plan tools are compared with a bare agent's tool that does the same to a list, called by the same
-function model, in turns in one process, by medians of CPU time. Then single entries are changed in large
+function model, in turns in one process, by CPU time. Then single entries are changed in large
 plans, and the time is taken from the tool call to the folded state. Ratios count; absolute times mean little
 on a shared machine.
 """
@@ -69,7 +69,8 @@ def with_a_list(model: FunctionModel) -> Agent[None, str]:
 
 
 async def tools(together: int, rounds: int) -> tuple[float, float]:
-    """Median CPU seconds of `UPDATES` updates of a plan of `ENTRIES` entries, bare and in a session."""
+    """`UPDATES` updates of a plan of `ENTRIES` entries: median CPU seconds bare, and how many times that in a
+    session, the median of rounds."""
     model = updating(ENTRIES, together)
     listed = with_a_list(model)
     times: tuple[list[float], list[float]] = ([], [])
@@ -80,7 +81,8 @@ async def tools(together: int, rounds: int) -> tuple[float, float]:
         times[1].append(await cpu(lambda session=session: ask(session)))
         assert session.plan.progress == (UPDATES, ENTRIES)
         session.close()
-    return statistics.median(times[0][1:]), statistics.median(times[1][1:])
+    ratios = [ours / bare_time for bare_time, ours in list(zip(*times, strict=True))[1:]]
+    return statistics.median(times[0][1:]), statistics.median(ratios)
 
 
 class Began(AbstractCapability[Any]):
@@ -112,9 +114,9 @@ async def one_change(count: int) -> float:
 
 async def main() -> None:
     for together in (2, 20, UPDATES):
-        bare_time, ours = await tools(together, 15)
+        bare_time, ratio = await tools(together, 15)
         name = f"{UPDATES} updates, {together} a response"
-        print(f"{name:28} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
+        print(f"{name:28} bare {bare_time * 1e3:7.1f} ms  session × {ratio:.2f}")
     small, large = [statistics.median([await one_change(n) for _ in range(7)]) for n in (1_000, 10_000)]
     print(f"one entry changed of  1,000: {small * 1e3:.2f} ms")
     print(f"one entry changed of 10,000: {large * 1e3:.2f} ms, × {large / small:.1f}")
