@@ -9,64 +9,73 @@ from ..text import plain
 from .model import Plan, PlanEntry
 
 #: Status → box in text, mark in HTML, words.
-_STATUSES = {
+STATUSES = {
     "pending": ("[ ]", "○", "pending"),
     "in_progress": ("[/]", "▸", "in progress"),
     "completed": ("[x]", "✓", "completed"),
     "cancelled": ("[-]", "–", "cancelled"),
 }
+UNKNOWN_MARK = "◇"
 
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: a line of title and progress, then one numbered item an entry."""
-    lines = [f"{plain(_title(plan))} · {_progress(plan)}" if plan.entries else plain(_title(plan))]
+    lines = [f"{plain(title(plan))} · {progress(plan)}" if plan.entries else plain(title(plan))]
     for number, entry in enumerate(plan, 1):
-        box, _, words = _words(entry)
+        box, said = STATUSES.get(entry.status, ("[?]",))[0], words(entry)
         # The box says pending and completed to everyone.
-        said = "" if words in ("pending", "completed") else f" ({words})"
+        said = "" if said in ("pending", "completed") else f" ({said})"
         content = plain(entry.content).replace("\n", "\n" + " " * 9)
         lines.append(f"{number:3}. {box} {content}{plain(said)}")
     if not plan.entries:
-        lines.append(plain(_body(plan)))
+        lines.append(plain(body(plan)))
     return "\n".join(lines)
 
 
 def as_html(plan: Plan) -> str:
     """The plan as an HTML section; nothing is said by colour or place alone, and all text is escaped."""
-    head = f'<h3><span dir="auto">{_html(_title(plan))}</span>'
+    head = f'<h3><span dir="auto">{_html(title(plan))}</span>'
     if not plan.entries:
-        return f'<section>{head}</h3><pre dir="auto">{escape(plain(_body(plan)))}</pre></section>'
+        return f'<section>{head}</h3><pre dir="auto">{escape(plain(body(plan)))}</pre></section>'
     items = "".join(_item(entry) for entry in plan)
-    return f"<section>{head} <small>{_progress(plan)}</small></h3><ol>{items}</ol></section>"
+    return f"<section>{head} <small>{progress(plan)}</small></h3><ol>{items}</ol></section>"
 
 
 def _item(entry: PlanEntry) -> str:
-    _, mark, words = _words(entry)
-    content = f'<span dir="auto">{_html(entry.content)}</span> <small dir="auto">({_html(words)})</small>'
-    return f'<li><span aria-hidden="true">{mark}</span> {content}</li>'
+    content = (
+        f'<span dir="auto">{_html(entry.content)}</span> <small dir="auto">({_html(words(entry))})</small>'
+    )
+    return f'<li><span aria-hidden="true">{mark(entry)}</span> {content}</li>'
 
 
 def _html(text: str) -> str:
     return escape(plain(text)).replace("\n", "<br>")
 
 
-def _words(entry: PlanEntry) -> tuple[str, str, str]:
-    """Box, mark, and status with priority in words; pending and medium are the ordinary case."""
-    box, mark, words = _STATUSES.get(entry.status, ("[?]", "◇", entry.status))
-    return box, mark, words if entry.priority == "medium" else f"{words}, {entry.priority} priority"
+def mark(entry: PlanEntry) -> str:
+    """The sign for an entry's status."""
+    return STATUSES[entry.status][1] if entry.status in STATUSES else UNKNOWN_MARK
 
 
-def _title(plan: Plan) -> str:
+def words(entry: PlanEntry) -> str:
+    """Status and priority in words; medium is the ordinary case."""
+    status = STATUSES[entry.status][2] if entry.status in STATUSES else entry.status
+    return status if entry.priority == "medium" else f"{status}, {entry.priority} priority"
+
+
+def title(plan: Plan) -> str:
+    """What the plan is called."""
     return plan.title or "Plan"
 
 
-def _progress(plan: Plan) -> str:
+def progress(plan: Plan) -> str:
+    """How far the plan is: `2 of 6 done · 1 cancelled`."""
     done, total = plan.progress
     cancelled = sum(entry.status == "cancelled" for entry in plan)
     return f"{done} of {total} done" + (f" · {cancelled} cancelled" if cancelled else "")
 
 
-def _body(plan: Plan) -> str:
+def body(plan: Plan) -> str:
     """What stands for a plan without entries."""
     if plan.content or plan.uri:
         return plan.content or f"The plan is kept in {plan.uri}"

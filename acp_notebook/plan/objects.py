@@ -7,7 +7,8 @@ kept in its `raw`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from ..errors import PlanError
@@ -25,16 +26,29 @@ _TEXTS = {
     "uri": "uri",
 }
 #: Where a plan is found inside of something else: JSON-RPC, `session/update`, `plan_update`, todo tools.
-_WRAPPERS = ("params", "update", "plan", "todos")
-#: What coding agents call the text of an entry.
-_CONTENTS = ("content", "step", "text")
+WRAPPERS = ("params", "update", "plan", "todos", "tasks", "steps")
+#: What an entry says, besides its `_meta`.
+FIELDS = ("content", "status", "priority", "id")
+#: What people and coding agents call the text of an entry.
+CONTENTS = ("content", "step", "text", "task", "title", "description")
+#: Where an object around a list of entries says what the list is called.
+TITLES = ("title", "name")
+
+
+def plans_from_value(value: Any) -> tuple[Plan, ...]:
+    """The plans in a JSON value: those in a list of plan objects, or the one that `from_value` gives."""
+    if isinstance(value, list) and value:
+        values = cast("list[Any]", value)
+        if all(isinstance(item, Mapping) and is_plan(cast("Mapping[str, Any]", item)) for item in values):
+            return tuple(map(from_value, values))
+    return (from_value(value),)
 
 
 def from_value(value: Any) -> Plan:
     """The plan in a JSON value. Raises `PlanError` when there is none, or when an entry has no text."""
-    found = _unwrapped(value)
+    found, title = _unwrapped(value)
     if isinstance(found, list):
-        return Plan(_entries(found))
+        return Plan(entries(found), title=title)
     fields: dict[str, Any] = {}
     raw = dict(found)
     if raw.get("sessionUpdate") == "plan":  # the first version's plan is the update itself
@@ -48,7 +62,7 @@ def from_value(value: Any) -> Plan:
     type = fields.get("type", "items")
     if type in _REQUIRED:
         if isinstance(raw.get("entries"), list):
-            fields["entries"] = _entries(raw.pop("entries"))
+            fields["entries"] = entries(raw.pop("entries"))
         if _REQUIRED[type] not in fields:
             raise PlanError(f"a plan of type {type!r} needs {_REQUIRED[type]!r}")
     return Plan(**fields, raw={name: member for name, member in raw.items() if member is not None} or None)
@@ -74,23 +88,46 @@ def to_value(plan: Plan) -> dict[str, Any]:
     return value | {name: member for name, member in (plan.raw or {}).items() if name not in value}
 
 
+def json_text(value: Any, **options: Any) -> str:
+    """A value as JSON, given the options of `json.dumps`. Raises `PlanError` for what JSON cannot hold."""
+    try:
+        return json.dumps(value, allow_nan=False, default=_as_dict, **options)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PlanError(f"this plan cannot be written as JSON: {error}") from error
+
+
+def _as_dict(value: object) -> dict[str, Any]:
+    if (found := _mapping(value)) is not None:
+        return dict(found)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
 def _mapping(value: Any) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
 
 
-def _unwrapped(value: Any) -> Mapping[str, Any] | list[Any]:
-    """The object or the list that is the plan."""
+def is_plan(members: Iterable[str]) -> bool:
+    """Whether an object in a list, which has these members, is a plan and not an entry."""
+    names = set(members)
+    return "planId" in names or ("entries" in names and names.isdisjoint(CONTENTS))
+
+
+def _unwrapped(value: Any) -> tuple[Mapping[str, Any] | list[Any], str | None]:
+    """The object or the list that is the plan, and the title that the object around a list gives it."""
+    title = None
     while (item := _mapping(value)) is not None and not {"entries", "type"} & item.keys():
-        inside = [item[name] for name in _WRAPPERS if isinstance(item.get(name), Mapping | list)]
+        inside = [item[name] for name in WRAPPERS if isinstance(item.get(name), Mapping | list)]
         value = inside[0] if inside else None
+        title = next((item[name] for name in TITLES if isinstance(item.get(name), str)), None)
     if item is not None:
-        return item
+        return item, None
     if isinstance(value, list):
-        return cast("list[Any]", value)
+        return cast("list[Any]", value), title
     raise PlanError("there is no plan here: use a list of entries, or an object with 'entries'")
 
 
-def _entries(values: list[Any]) -> tuple[PlanEntry, ...]:
+def entries(values: list[Any]) -> tuple[PlanEntry, ...]:
+    """The entries in a list of strings, objects or entries. Raises `PlanError` for one that has no text."""
     return tuple(_entry(value, number) for number, value in enumerate(values, 1))
 
 
@@ -101,7 +138,7 @@ def _entry(value: Any, number: int) -> PlanEntry:
     if isinstance(value, str):
         return PlanEntry(value)
     item = _mapping(value) or {}
-    named = next((name for name in _CONTENTS if isinstance(item.get(name), str)), None)
+    named = next((name for name in CONTENTS if isinstance(item.get(name), str)), None)
     if named is None:
         raise PlanError(f"entry {number} has no text: give it a 'content'")
     known = {"priority": "medium", "status": "pending"}
@@ -128,4 +165,4 @@ def _entry_value(entry: PlanEntry) -> dict[str, Any]:
         value["id"] = entry.id
     if entry.meta is not None:
         value["_meta"] = entry.meta
-    return {**entry.raw, **value} if entry.raw else value
+    return value | {name: member for name, member in (entry.raw or {}).items() if name not in value}

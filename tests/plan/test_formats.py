@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from acp_notebook.errors import PlanError
 from acp_notebook.plan import Plan, PlanEntry
-from acp_notebook.plan.formats import FORMATS, format_of, parse, write
+from acp_notebook.plan.formats import FORMATS, format_of, parse, update, write, write_all
 
 ENTRIES = [{"content": "One"}, {"content": "Two", "priority": None, "status": "completed"}]
 PLAN = Plan((PlanEntry("One"), PlanEntry("Two", status="completed")))
@@ -35,6 +36,8 @@ PLAN = Plan((PlanEntry("One"), PlanEntry("Two", status="completed")))
             "plan": [{"step": "One", "status": "pending"}, {"step": "Two", "status": "completed"}],
         },
         ["One", {"text": "Two", "status": "completed"}],
+        {"tasks": [{"title": "One"}, {"task": "Two", "status": "completed"}]},
+        [{"planId": "plan-1", "entries": ENTRIES}],
     ],
 )
 def test_json_is_read_in_every_shape_it_is_found_in(value: Any) -> None:
@@ -148,10 +151,21 @@ def test_a_plan_that_json_cannot_hold_is_refused(plan: Plan, message: str) -> No
         ("[link](x)\n- [ ] a", "a"),
         ("[ ] words\n- [ ] a", "a"),
         ("- a", "a"),
+        ("- [ ] a\n- content: b", "a"),
+        ("---\ntodos: later\nentries:\n- x: 1\n---\n- [ ] a", "a"),
+        ("- content: a\n  status: completed\n", "a"),
+        ("# comment\ntitle: T\r\nentries:\r\n  - a\r\n", "a"),
+        ("---\nsteps:\n- a\n", "a"),
+        ("status;task\ndone;a\n", "a"),
+        ("a: b, c", None),
     ],
 )
-def test_a_text_is_taken_for_what_it_looks_like(text: str, content: str) -> None:
-    assert [entry.content for entry in Plan.parse(text)] == [content]
+def test_a_text_is_taken_for_what_it_looks_like(text: str, content: str | None) -> None:
+    if content is None:
+        with pytest.raises(PlanError, match="there is no list in this text"):
+            Plan.parse(text)
+    else:
+        assert [entry.content for entry in Plan.parse(text)] == [content]
 
 
 def test_fields_of_the_plan_can_be_given_along() -> None:
@@ -160,7 +174,14 @@ def test_fields_of_the_plan_can_be_given_along() -> None:
 
 @pytest.mark.parametrize(
     ("name", "format"),
-    [(".md", "md"), ("plan.MD", "md"), ("a/b.plan.markdown", "md"), (".json", "json"), ("md", "md")],
+    [
+        (".md", "md"),
+        ("plan.MD", "md"),
+        ("a/b.plan.markdown", "md"),
+        (".json", "json"),
+        ("md", "md"),
+        ("a.yml", "yaml"),
+    ],
 )
 def test_the_format_of_a_file_name(name: str, format: str) -> None:
     assert format_of(name) == format
@@ -184,3 +205,28 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones() -> None:
 def test_every_format_has_its_own_endings(format: str) -> None:
     assert all(format_of(suffix) == format for suffix in FORMATS[format].suffixes)
     assert "/" in FORMATS[format].mime
+    assert format in FORMATS[format].suffixes[0] or format == "mermaid"
+
+
+@pytest.mark.parametrize("format", ["html", "mermaid", "ipynb"])
+def test_what_is_only_written_is_not_read(format: str) -> None:
+    with pytest.raises(PlanError, match=f"plans are not read from {format}: use md, json, yaml, csv"):
+        Plan.parse("- a", format)
+
+
+@pytest.mark.parametrize("format", ["md", "json", "yaml", "csv"])
+def test_a_file_that_cannot_hold_a_plan_in_place_is_refused_in_one_line(format: str) -> None:
+    text = write(PLAN, format)
+    for plan in (Plan(type="markdown", content="x"), Plan((PlanEntry("a"),), type="_own")):
+        with pytest.raises(PlanError, match=r"cannot be changed in place .*: write it anew with --force$"):
+            update(text, plan, format)
+    with pytest.raises(PlanError, match="this holds 2 plans"):
+        update(write_all([PLAN, Plan(plan_id="q")], format), PLAN, format)
+
+
+def test_plans_that_are_no_lists_are_left_as_they_are_or_refused() -> None:
+    text = '{"type": "markdown", "content": "x"}'
+    plan = Plan.parse(text)
+    assert update(text, plan, "json") == text
+    with pytest.raises(PlanError, match="--force"):
+        update(text, replace(plan, content="y"), "json")

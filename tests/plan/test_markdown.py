@@ -8,6 +8,7 @@ import pytest
 
 from acp_notebook.errors import PlanError
 from acp_notebook.plan import Plan, PlanEntry
+from acp_notebook.plan.formats import parse_all, write_all
 
 
 def read(text: str) -> list[tuple[str, str]]:
@@ -159,10 +160,79 @@ def test_md_08_org_style() -> None:
         Plan.parse(text, "md")
 
 
-def test_tasks_in_front_matter_are_not_mistaken_for_the_lists_below() -> None:
-    text = "---\nname: Demo\ntodos:\n  - id: a\n    content: Load\n---\n# Demo\n1. not a task\n"
-    with pytest.raises(PlanError, match="front matter"):
-        Plan.parse(text, "md")
+CURSOR = """---
+name: Demo plan
+overview: Short text
+todos:
+  - id: load-data
+    content: Load `data.csv` — check types
+    status: completed
+  - id: plot
+    content: "Plot: residuals"
+    status: in_progress
+  - id: drop-old
+    content: Remove old file
+    status: cancelled
+isProject: false
+---
+
+# Demo
+
+1. not a task
+- also not a task
+- [ ] nor this
+"""
+
+
+def test_md_06_cursor_plan_file() -> None:
+    assert Plan.parse(CURSOR) == Plan(
+        (
+            PlanEntry("Load `data.csv` — check types", status="completed", id="load-data"),
+            PlanEntry("Plot: residuals", status="in_progress", id="plot"),
+            PlanEntry("Remove old file", status="cancelled", id="drop-old"),
+        ),
+        title="Demo plan",
+    )
+    assert Plan.parse("---\ntodos: []\n---\n- [ ] a\n") == Plan()
+    assert read("---\ntodos: see below\n---\n- [ ] a\n") == [("pending", "a")]
+    with pytest.raises(PlanError, match=r"this is not YAML: .* at line 3"):
+        Plan.parse("---\ntodos:\n  - content: [\n---\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "● Update Todos\n  ⎿  ☒ Load\n     ☐ Plot\n",  # Claude Code
+        "• Updated Plan\n  └ ✔ Load\n    □ Plot\n",  # Codex
+        "- ☒ Load\n- ☐ Plot\n",  # pandoc
+    ],
+)
+def test_lists_as_agents_print_them(text: str) -> None:
+    assert read(text) == [("completed", "Load"), ("pending", "Plot")]
+    assert read("◼ now\n◻ later\n") == [("in_progress", "now"), ("pending", "later")]
+    assert read("- [ ] a\n- ☒ no box\n") == [("pending", "a")]
+
+
+def test_several_plans_of_any_type_are_written_one_after_the_other() -> None:
+    plans = (
+        Plan((PlanEntry("a"),), "one", title="First"),
+        Plan(plan_id="two"),
+        Plan(type="markdown", plan_id="m", content="Some *text*\n\n- [ ] no entry", title="Notes"),
+        Plan(type="file", plan_id="f", uri="file:///plan.md"),
+        Plan(type="_board", plan_id="b", raw={"columns": ["--><b>"]}),
+    )
+    text = write_all(plans, "md")
+    assert text.startswith(
+        '# First <!-- {"planId": "one"} -->\n\n- [ ] a\n\n# two <!-- {"planId": "two", "title": null} -->\n\n'
+    )
+    assert parse_all(text) == plans
+    edited = text.replace("# two", "# Second").replace("[ ] a", "[x] a")
+    assert [(plan.plan_id, plan.title) for plan in parse_all(edited)[:2]] == [
+        ("one", "First"),
+        ("two", "Second"),
+    ]
+    with pytest.raises(PlanError, match="this holds 5 plans, 'one', 'two', 'm', 'f', 'b'"):
+        Plan.parse(text)
 
 
 # -- writing ---------------------------------------------------------------------------------------------
