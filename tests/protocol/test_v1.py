@@ -30,7 +30,7 @@ PLAN = schema("v1", "Plan")
 SEVERAL = {"plan_update": schema("v1", "PlanUpdate"), "plan_removed": schema("v1", "PlanRemoved")}
 START = SessionState("s", "agent", "model")
 
-quick = settings(deadline=None, database=None)
+quick = settings(deadline=None, database=None, max_examples=60)
 real = st.fixed_dictionaries(
     {},
     optional={

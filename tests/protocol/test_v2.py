@@ -28,7 +28,7 @@ from harness.updates import Json, extras, nearly, normal, params, schema, valid_
 SCHEMAS = {"plan_update": schema("v2", "PlanUpdate"), "plan_removed": schema("v2", "PlanRemoved")}
 START = SessionState("s", "agent", "model")
 
-quick = settings(deadline=None, database=None)
+quick = settings(deadline=None, database=None, max_examples=60)
 
 
 def read(update: Any) -> tuple[Update, ...]:
@@ -310,6 +310,24 @@ def test_title_ids_and_authorship_travel_in_meta(message: PlanUpdate | PlanRemov
     value = v2.write(message)
     assert SCHEMAS[value["sessionUpdate"]].is_valid(value)
     assert read(value) == (message,)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"acp-notebook/author": "nobody"},
+        {"acp-notebook/author": "model"},
+        {"acp-notebook/author": ["person"]},
+        {"acp-notebook/author": "nobody", "acp-notebook/undoes": 2},
+        {"acp-notebook/undoes": 0},
+        {"acp-notebook/undoes": True},
+        {"author": "person", "undoes": 2},
+    ],
+)
+def test_authorship_that_cannot_be_is_only_passed_on(meta: Json) -> None:
+    update = {**items(entry()), "_meta": meta}
+    message = PlanUpdate(Plan((PlanEntry("a"),), "p"), raw={"_meta": meta})
+    assert read(update) == (message,) and v2.write(message) == update
 
 
 def test_nothing_of_ours_stands_outside_of_meta() -> None:

@@ -407,6 +407,8 @@ def test_when_the_current_plan_goes_the_latest_that_is_left_is_current() -> None
     assert state.plan_id == "b"
     state = after(PlanRemoved("b"), state=state)
     assert (state.plan_id, state.plan) == (None, Plan())
+    first_again = (PlanUpdate(plan(name, plan_id=name)) for name in "abca")
+    assert after(*first_again, PlanRemoved("b")).plan_id == "a"
 
 
 def test_a_plan_that_was_removed_and_comes_again_counts_on() -> None:
