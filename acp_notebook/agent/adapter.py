@@ -15,6 +15,8 @@ from ..plan import Plan, PlanEntry
 if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
 
+    from .modes import PrepareToolsBridge
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpSessionContext:
@@ -75,12 +77,14 @@ class AdapterConfig:
     """What a host application sets for a session.
 
     Args:
+        capability_bridges: what the session adds to the agent, such as its modes.
         plan_provider: the host's plan, in place of one that the model and people change.
         native_plan_persistence_provider: is told every change of the session's own plans, so never where
             there is a `plan_provider`.
         native_plan_additional_instructions: what `acp_get_plan` tells the model besides the plan.
     """
 
+    capability_bridges: Sequence[PrepareToolsBridge[Any]] = ()
     plan_provider: PlanProvider | None = None
     native_plan_persistence_provider: NativePlanPersistenceProvider | None = None
     native_plan_additional_instructions: str | None = None

@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -20,6 +20,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelResponse,
     SystemPromptPart,
     ToolCallPart,
     UserPromptPart,
@@ -49,8 +50,9 @@ from .modes import ModeSetting, tool_kind
 from .plan_tools import PlanToolset
 from .providers import HostPlan
 from .stream import Outbox
+from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
-from .toolset import SessionToolset
+from .toolset import Offer, SessionToolset, stand_in
 from .values import explain, for_model, for_page
 
 log = logging.getLogger(__name__)
@@ -104,25 +106,53 @@ class SessionCapability(AbstractCapability[Any]):
     host_plan: HostPlan | None
     client: ClientSide
     outbox: Outbox
+    offer: Offer
     capture: Capture | None = None
-    tools: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
         return lambda ctx: self.thinking.model_settings()
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return SessionToolset(toolset, self.plan_tools, self.modes, self.tools)
+        return SessionToolset(toolset, self.plan_tools, self.offer)
+
+    async def prepare_output_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        if self.offer.takes_task_plan:
+            return tool_defs
+        return [tool_def for tool_def in tool_defs if tool_def.name != TASK_PLAN]
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put what others changed in the plan into the request, where the history keeps it."""
+        """Put news of the mode and of the plan into the request, where the history keeps them."""
         if self.host_plan is not None:
             await self.host_plan.follow()
-        note = self.plan.note("acp_get_plan" in self.tools)
-        if note is not None:
-            _add(note, ctx.messages, request_context.messages)
+        for note in (self.modes.news(), self.plan.note("acp_get_plan" in self.offer.tools)):
+            if note is not None:
+                _add(note, ctx.messages, request_context.messages)
         return request_context
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Have calls of tools that the model was not given refused by `before_tool_validate`."""
+        if ctx.tool_manager is not None and (tools := ctx.tool_manager.tools) is not None:
+            for call in response.tool_calls:
+                if call.tool_name not in tools:
+                    tools[call.tool_name] = stand_in(call.tool_name, self.plan_tools)
+        return response
+
+    async def before_tool_validate(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any
+    ) -> Any:
+        """Refuse what may not be used before anybody is asked to approve it."""
+        await self._check(tool_def)
+        return args
+
+    async def _check(self, tool_def: ToolDefinition) -> None:
+        if refusal := await self.offer.refusal(tool_def.name):
+            raise ToolFailed(refusal)
 
     async def wrap_tool_execute(
         self,
@@ -133,9 +163,7 @@ class SessionCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
-        mode = self.modes.mode
-        if not mode.offers(tool_def.name, tool_def.metadata):  # the mode has changed since this step began
-            raise ToolFailed(f"{tool_def.name} may not be used in mode {mode.id!r}.")
+        await self._check(tool_def)  # again, for the mode may have changed while a person was asked
         call_id = call.tool_call_id
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress")
         try:
@@ -186,7 +214,7 @@ class SessionCapability(AbstractCapability[Any]):
     async def _decide(self, call: ToolCallPart, metadata: Mapping[str, Any]) -> ToolApproved | ToolDenied:
         self.outbox.tool_call(call.tool_call_id, status="paused")
         self.outbox.flush()
-        definition = self.tools.get(call.tool_name)
+        definition = self.offer.tools.get(call.tool_name)
         request = RequestPermission(
             ToolCall(
                 call.tool_call_id,

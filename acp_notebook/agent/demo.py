@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic_ai import Agent, Tool
 
-from .scripted import Call, Result, Say, ScriptedModel, Step, Think, Turn
+from .scripted import Call, Output, Result, Say, ScriptedModel, Step, Think, Turn
 from .survey import Survey
 
 #: The columns that tell the rows of the survey apart.
@@ -86,8 +86,12 @@ def clean(turn: Turn) -> Generator[Step, Any, None]:
         )
 
     may_work = "fill_missing" in turn.tools
-    if "acp_set_plan" in turn.tools:
-        yield Call("acp_set_plan", entries=[{"content": text, "priority": rank} for text, rank in PLAN])
+    entries = [{"content": text, "priority": rank} for text, rank in PLAN]
+    if "acp_task_plan" in turn.outputs:  # in plan mode, where the plan is the answer
+        yield Say("The plan is written. To have it done, switch to agent mode and tell me to `continue`.")
+        yield Output("acp_task_plan", plan_md=report(findings, title="What I see"), plan_entries=entries)
+    elif "acp_set_plan" in turn.tools:
+        yield Call("acp_set_plan", entries=entries)
         if not may_work:
             yield Say("The plan is written. To have it done, switch to agent mode and tell me to `continue`.")
         elif turn.prompt.lstrip().lower().startswith("plan"):

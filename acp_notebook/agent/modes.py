@@ -1,50 +1,101 @@
-"""Session modes: which tools a model may use, and which of the plan tools it sees."""
+"""Session modes: which of the agent's tools a model may use, and what it may do with the plan.
+
+The names are those of pydantic-acp.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Literal, TypeAlias, get_args
 
+from pydantic_ai import RunContext
+from pydantic_ai.tools import AgentDepsT, ToolDefinition
+
+from ..errors import ConfigError
 from ..protocol.messages import ConfigOption, ConfigValue
 from .config import choice
 
 #: ACP tool kinds that change nothing.
 READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch"})
 
-PLAN_TOOLS = frozenset({"acp_get_plan", "acp_set_plan", "acp_update_plan_entry", "acp_mark_plan_done"})
+#: How a mode that only plans writes the plan down.
+PlanGenerationType = Literal["structured", "tools"]
+
+#: Slash commands that are something else than a mode.
+RESERVED = frozenset({"mode", "model", "effort", "thinking", "tools"})
+
+#: Given a run's context and the agent's tools, those that a mode offers; None for all. May be asynchronous.
+PrepareFunc: TypeAlias = Callable[
+    [RunContext[AgentDepsT], list[ToolDefinition]],
+    list[ToolDefinition] | Awaitable[list[ToolDefinition] | None] | None,
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """A mode: `plan_tools` are offered; of the agent's own tools all of them, or only those that read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareToolsMode(Generic[AgentDepsT]):
+    """A mode of a session.
+
+    Args:
+        id: what commands call it, without spaces.
+        name: what people read.
+        prepare_func: called before each request to the model with the run's context and the definitions of
+            the agent's own tools. It returns those that the mode offers, also changed ones, or None for all.
+            When it raises, the mode offers none of them until it no longer does.
+        description: one sentence; the model is told it, too, when the mode changes.
+        plan_mode: the model writes the plan here: by a `TaskPlan`, or by `acp_set_plan`.
+        plan_tools: the model works through the plan here, and marks what is done. Together with `plan_mode`
+            it has all four plan tools.
+
+    Raises `ConfigError` for an id that cannot be a command.
+    """
 
     id: str
     name: str
-    description: str
-    plan_tools: frozenset[str] = frozenset()
-    read_only: bool = False
+    prepare_func: PrepareFunc[AgentDepsT]
+    description: str | None = None
+    plan_mode: bool = False
+    plan_tools: bool = False
 
-    def offers(self, tool: str, metadata: Mapping[str, Any] | None) -> bool:
-        """Whether a tool may be used in this mode; `metadata` is the tool definition's."""
-        if tool in PLAN_TOOLS:
-            return tool in self.plan_tools
-        return not self.read_only or tool_kind(metadata) in READ_ONLY_KINDS
+    def __post_init__(self) -> None:
+        if not self.id or self.id.split() != [self.id]:
+            raise ConfigError(f"mode id {self.id!r} cannot be a command: use a word without spaces")
+        if self.id in RESERVED:
+            raise ConfigError(f"mode id {self.id!r} is a command of another kind: use another word")
 
 
-MODES = (
-    Mode("ask", "Ask", "Answers and looks, with the tools that only read.", read_only=True),
-    Mode(
-        "plan",
-        "Plan",
-        "Writes the plan, with the tools that only read.",
-        plan_tools=frozenset({"acp_get_plan", "acp_set_plan"}),
-        read_only=True,
-    ),
-    Mode("agent", "Agent", "Plans and works, with all tools.", plan_tools=PLAN_TOOLS),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareToolsBridge(Generic[AgentDepsT]):
+    """The modes of a session, in the order in which they are shown.
 
-DEFAULT_MODE = "agent"
+    Args:
+        default_mode_id: the mode that a session begins in: one of `modes`, or the id of a built-in mode
+            (`ask`, `plan`, `agent`), which then comes before them.
+        modes: the modes; their ids differ.
+        default_plan_generation_type: `structured` (the model returns a `TaskPlan`) or `tools` (it calls
+            `acp_set_plan`).
+
+    Raises `ConfigError` when these do not fit together.
+    """
+
+    default_mode_id: str
+    modes: Sequence[PrepareToolsMode[AgentDepsT]]
+    default_plan_generation_type: PlanGenerationType = "structured"
+
+    def __post_init__(self) -> None:
+        ids = [mode.id for mode in self.modes]
+        if twice := next((id_ for n, id_ in enumerate(ids) if id_ in ids[:n]), None):
+            raise ConfigError(f"two modes have the id {twice!r}: give each its own")
+        if not ids:
+            raise ConfigError("a session has at least one mode: give modes=[PrepareToolsMode(…)]")
+        if self.default_mode_id not in (*ids, *_BUILT_IN):
+            known = ", ".join(dict.fromkeys([*ids, *_BUILT_IN]))
+            raise ConfigError(f"default_mode_id {self.default_mode_id!r} is none of the modes: use {known}")
+        if self.default_plan_generation_type not in get_args(PlanGenerationType):
+            raise ConfigError(
+                f"default_plan_generation_type {self.default_plan_generation_type!r} is not known: "
+                f"use {' or '.join(get_args(PlanGenerationType))}"
+            )
 
 
 class ModeSetting:
@@ -52,16 +103,39 @@ class ModeSetting:
 
     id = "mode"
 
-    def __init__(self, modes: Sequence[Mode] = MODES, default: str = DEFAULT_MODE) -> None:
-        self._modes = {mode.id: mode for mode in modes}
-        self.mode = self._modes[default]
+    def __init__(self, bridge: PrepareToolsBridge[Any]) -> None:
+        modes = {mode.id: mode for mode in bridge.modes}
+        if bridge.default_mode_id not in modes:
+            modes = {bridge.default_mode_id: _BUILT_IN[bridge.default_mode_id], **modes}
+        self.modes: Mapping[str, PrepareToolsMode[Any]] = modes
+        self.mode = self._told = modes[bridge.default_mode_id]
 
     def option(self) -> ConfigOption:
-        values = tuple(ConfigValue(mode.id, mode.name, mode.description) for mode in self._modes.values())
+        values = tuple(ConfigValue(mode.id, mode.name, mode.description) for mode in self.modes.values())
         return ConfigOption(self.id, "Mode", "mode", self.mode.id, values)
 
     def set(self, value: str | bool) -> None:
-        self.mode = self._modes[choice(self.option(), value)]
+        self.mode = self.modes[choice(self.option(), value)]
+
+    def news(self) -> str | None:
+        """What the next request has to tell the model of the mode; None when nothing has changed.
+
+        Said once, where the conversation stands: instructions that follow the mode would have a provider
+        read the whole conversation anew.
+        """
+        if self.mode is self._told:
+            return None
+        self._told = self.mode
+        about = f": {self.mode.description}" if self.mode.description else "."
+        return f"The session is now in mode {self.mode.name!r}{about}"
+
+
+def mode_bridge(bridges: Sequence[object]) -> PrepareToolsBridge[Any]:
+    """The bridge that has the modes, the built-in one where there is none. Raises `ConfigError` for two."""
+    found: list[Any] = [bridge for bridge in bridges if isinstance(bridge, PrepareToolsBridge)]
+    if len(found) > 1:
+        raise ConfigError("two PrepareToolsBridge: put all modes into one")
+    return found[0] if found else BUILT_IN
 
 
 def tool_kind(metadata: Mapping[str, Any] | None) -> str:
@@ -76,3 +150,43 @@ def tool_kind(metadata: Mapping[str, Any] | None) -> str:
     annotations: Any = metadata.get("annotations")
     reads = isinstance(annotations, dict) and annotations.get("readOnlyHint") is True  # pyright: ignore
     return "read" if reads else "other"
+
+
+# -- built-in modes --------------------------------------------------------------------------------------
+
+
+def _that_read(ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    return [tool_def for tool_def in tool_defs if tool_kind(tool_def.metadata) in READ_ONLY_KINDS]
+
+
+def _all(ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> None:
+    return None
+
+
+_MODES: tuple[PrepareToolsMode[Any], ...] = (
+    PrepareToolsMode(
+        id="ask",
+        name="Ask",
+        description="Answers and looks, with the tools that only read.",
+        prepare_func=_that_read,
+    ),
+    PrepareToolsMode(
+        id="plan",
+        name="Plan",
+        description="Writes the plan, with the tools that only read.",
+        prepare_func=_that_read,
+        plan_mode=True,
+    ),
+    PrepareToolsMode(
+        id="agent",
+        name="Agent",
+        description="Plans and works, with all tools.",
+        prepare_func=_all,
+        plan_mode=True,
+        plan_tools=True,
+    ),
+)
+_BUILT_IN = {mode.id: mode for mode in _MODES}
+
+#: What a session has that is given no modes.
+BUILT_IN: PrepareToolsBridge[Any] = PrepareToolsBridge(default_mode_id="agent", modes=_MODES)

@@ -123,8 +123,8 @@ class Result:
 class Turn:
     """What a script knows of the turn it plays.
 
-    `tools` and `thinking` are those in effect where the script stands: they follow a mode or effort that is
-    changed while the turn runs, and replayed steps see again what they saw at first.
+    `tools`, `outputs` and `thinking` are those in effect where the script stands: they follow a mode or
+    effort that is changed while the turn runs, and replayed steps see again what they saw at first.
     """
 
     prompt: str
@@ -135,6 +135,8 @@ class Turn:
     """Names of the function tools on offer."""
     thinking: ThinkingLevel | None
     """The thinking effort: None (the model's default), False (off), True or a level."""
+    outputs: frozenset[str] = frozenset()
+    """Names of the output tools on offer, which `Output` goes through."""
     match: re.Match[str] | None = None
     """The match of the script's pattern in the prompt; None in a fallback script."""
 
@@ -203,6 +205,7 @@ def offer(parameters: ModelRequestParameters) -> dict[str, Any]:
     """What a request offers, in JSON terms. Kept with the response, so a replay can show it to the script."""
     return {
         "tools": [tool.name for tool in parameters.declared_function_tools],
+        "outputs": [tool.name for tool in parameters.output_tools],
         "thinking": parameters.thinking,
     }
 
@@ -224,6 +227,7 @@ def play(
         while True:
             seen = past.offers.get(step, now) if past.took(step) else now
             turn.tools = frozenset(seen.get("tools", now["tools"]))
+            turn.outputs = frozenset(seen.get("outputs", now["outputs"]))
             turn.thinking = seen.get("thinking", now["thinking"])
             item = generator.send(answer)
             answer = None

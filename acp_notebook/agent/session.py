@@ -39,12 +39,14 @@ from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
 from .model_plan import ModelPlan
-from .modes import ModeSetting
+from .modes import ModeSetting, mode_bridge
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
 from .stream import Outbox, forward
+from .task_plan import PlanGenerationSetting, TaskPlan
 from .thinking import ThinkingSetting
+from .toolset import Offer
 from .values import explain
 
 log = logging.getLogger(__name__)
@@ -73,9 +75,16 @@ class AgentSession:
         self._capture = capture
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
-        self._modes = ModeSetting()
+        bridge = mode_bridge(adapter.capability_bridges)
+        self._modes = ModeSetting(bridge)
         self._thinking = ThinkingSetting(hosted.thinks)
-        self._config = Config(self._modes, self._thinking)
+        self._generation = None
+        if adapter.plan_provider is None:
+            self._generation = PlanGenerationSetting(
+                self._modes, hosted.agent, bridge.default_plan_generation_type
+            )
+        settings = self._modes, self._thinking, self._generation
+        self._config = Config(*(setting for setting in settings if setting is not None))
         self._plans = Plans(self._outbox.send)
         self._model_plan = ModelPlan(self._plans, self._notice)
         self._history: list[ModelMessage] = []
@@ -179,6 +188,10 @@ class AgentSession:
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
+        output = self._generation.output_types(self._model_plan) if self._generation else None
+        offer = Offer(
+            self._modes, self._generation, output is not None, lambda line: self._notice(line, "warning")
+        )
         capability = SessionCapability(
             self._modes,
             self._thinking,
@@ -187,11 +200,12 @@ class AgentSession:
             self._host_plan,
             self._client,
             self._outbox,
+            offer,
             self._capture,
         )
 
         async def handle(ctx: Any, events: Any) -> None:
-            await forward(events, self._outbox, capability.tools.__contains__)
+            await forward(events, self._outbox, offer.tools.__contains__)
 
         with capture_run_messages() as messages:
             try:
@@ -199,6 +213,7 @@ class AgentSession:
                     raise asyncio.CancelledError
                 result = await self._hosted.agent.run(
                     text,
+                    output_type=output,
                     message_history=self._history,
                     model=self._hosted.model if self._hosted.overrides else None,
                     deps=self._hosted.deps,
@@ -222,7 +237,8 @@ class AgentSession:
                 self._outbox.close_calls("the turn failed")
                 return StateUpdate("idle", _stop_reason(error), error=_one_line(error), cause=error)
         self._history = result.all_messages()
-        if not isinstance(result.output, str) or result.response.tool_calls:  # else it has been streamed
+        streamed = isinstance(result.output, str) and not result.response.tool_calls
+        if not (streamed or isinstance(result.output, TaskPlan)):  # which is shown as the plan
             self._outbox.paragraph()
             self._outbox.text(AgentMessageChunk, _shown(result.output))
         return StateUpdate("idle", "end_turn", output=result.output)

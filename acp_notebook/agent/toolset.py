@@ -2,40 +2,165 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
 
-from .modes import ModeSetting
+from .modes import ModeSetting, PrepareToolsMode
 from .plan_tools import PlanToolset
+from .task_plan import TASK_PLAN, PlanGenerationSetting, plan_tools_of
+from .values import explain
+
+log = logging.getLogger(__name__)
+
+_ANY = SchemaValidator(core_schema.any_schema())
+
+
+class Offer:
+    """What the model may use: at each step of a run, and again when it calls it.
+
+    `tools` are the definitions that the present step was given, by name. `task_plan` says whether this run
+    can end with a `TaskPlan`; a run that began in another mode cannot. `tell` has a line for the person.
+    """
+
+    def __init__(
+        self,
+        modes: ModeSetting,
+        generation: PlanGenerationSetting | None,
+        task_plan: bool,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.tools: dict[str, ToolDefinition] = {}
+        self._modes = modes
+        self._generation = generation
+        self._task_plan = task_plan
+        self._tell = tell
+        self._ctx: RunContext[Any] | None = None
+        self._own: Mapping[str, ToolDefinition] = {}
+        self._plan: Mapping[str, ToolDefinition] = {}
+        self._prepared: dict[str, Mapping[str, ToolDefinition]] = {}
+        self._failed: set[str] = set()
+
+    async def begin_step(
+        self,
+        ctx: RunContext[Any],
+        own: Mapping[str, ToolDefinition],
+        plan: Mapping[str, ToolDefinition],
+    ) -> Mapping[str, ToolDefinition]:
+        """What a step is given, of the agent's own tools and of the plan tools."""
+        self._ctx, self._own, self._plan = ctx, own, plan
+        self._prepared.clear()
+        mode = self._modes.mode
+        prepared = await self._of(mode)
+        offered = plan_tools_of(mode, task_plan=self.takes_task_plan)
+        self.tools.clear()
+        self.tools.update((name, tool) for name, tool in plan.items() if name in offered)
+        self.tools.update(prepared)
+        return self.tools
+
+    @property
+    def takes_task_plan(self) -> bool:
+        """Whether the model may return a `TaskPlan` now."""
+        generation = self._generation
+        return self._task_plan and generation is not None and generation.wants_task_plan(self._modes.mode)
+
+    async def refusal(self, name: str) -> str | None:
+        """Why a tool may not be used now, for the model to read; None when it may.
+
+        The mode may have changed since the step began, and a model may call what it was not given.
+        """
+        mode = self._modes.mode
+        given = self.tools.get(name)
+        if name in self._plan:
+            may = given is not None and name in plan_tools_of(mode, task_plan=self.takes_task_plan)
+        else:
+            now = (await self._of(mode)).get(name)
+            # what needs approval in the mode of now may not run because it did not need it in the one before
+            may = given is not None and now is not None and now.kind in (given.kind, "function")
+        if may:
+            return None
+        if name in self._own or name in self._plan or name == TASK_PLAN:
+            return f"{name} may not be used in mode {mode.id!r}."
+        there = f"use {', '.join(self.tools)}" if self.tools else "you have none now"
+        return f"There is no tool {name}: {there}."
+
+    async def _of(self, mode: PrepareToolsMode[Any]) -> Mapping[str, ToolDefinition]:
+        """What `mode` offers in this step of the agent's own tools."""
+        if mode.id not in self._prepared:
+            self._prepared[mode.id] = await self._prepare(mode)
+        return self._prepared[mode.id]
+
+    async def _prepare(self, mode: PrepareToolsMode[Any]) -> Mapping[str, ToolDefinition]:
+        """Nothing when it fails: an error must not offer more than the mode does, nor end the turn."""
+        assert self._ctx is not None
+        try:
+            answer = mode.prepare_func(self._ctx, list(self._own.values()))
+            if inspect.isawaitable(answer):
+                answer = await answer
+            if answer is None:
+                return self._own
+            prepared = {tool.name: tool for tool in answer}
+            if unknown := [name for name in prepared if name not in self._own]:
+                raise ValueError(f"it returned {unknown[0]!r}, which is none of the tools that it was given")
+            return prepared
+        except KeyboardInterrupt:  # in a task it would end the whole loop, and with it the kernel
+            raise asyncio.CancelledError from None
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            log.error("prepare_func of mode %r failed", mode.id, exc_info=error)
+            if mode.id not in self._failed:
+                self._failed.add(mode.id)
+                self._tell(f"Mode {mode.name!r} offers no tools: its prepare_func failed ({explain(error)}).")
+            return {}
 
 
 @dataclass
 class SessionToolset(WrapperToolset[Any]):
-    """Around the agent's toolset, for one run; `offered` is what the present step may use, by name.
+    """Around the agent's toolset, for one run.
 
     Plan tools are put in here and not by the run's `toolsets`, where every step would pay for combining two
     sets. An agent's own tool of the same name stays the agent's.
     """
 
     plan_tools: PlanToolset
-    modes: ModeSetting
-    offered: dict[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
+    offer: Offer  # which the copies that pydantic-ai makes for each step share
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        mode = self.modes.mode
-        tools = {**await self.plan_tools.get_tools(ctx), **await self.wrapped.get_tools(ctx)}
-        tools = {name: tool for name, tool in tools.items() if mode.offers(name, tool.tool_def.metadata)}
-        self.offered.clear()  # the copies that pydantic-ai makes for each step share it
-        self.offered.update({name: tool.tool_def for name, tool in tools.items()})
-        return tools
+        own = await self.wrapped.get_tools(ctx)
+        plan = {n: tool for n, tool in (await self.plan_tools.get_tools(ctx)).items() if n not in own}
+        offered = await self.offer.begin_step(ctx, _definitions(own), _definitions(plan))
+        tools = {**plan, **own}
+        return {
+            name: tool if (tool := tools[name]).tool_def is definition else replace(tool, tool_def=definition)
+            for name, definition in offered.items()
+        }
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         owner = self.plan_tools if tool.toolset is self.plan_tools else self.wrapped
         return await owner.call_tool(name, tool_args, ctx, tool)
+
+
+def _definitions(tools: Mapping[str, ToolsetTool[Any]]) -> dict[str, ToolDefinition]:
+    return {name: tool.tool_def for name, tool in tools.items()}
+
+
+def stand_in(name: str, toolset: PlanToolset) -> ToolsetTool[Any]:
+    """Takes the place of a tool that the model calls and was not given, so that the call can be refused.
+
+    pydantic-ai ends a run whose model calls such a tool twice.
+    """
+    return ToolsetTool(
+        toolset=toolset, tool_def=ToolDefinition(name=name), max_retries=0, args_validator=_ANY
+    )

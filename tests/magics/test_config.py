@@ -22,6 +22,7 @@ def test_all_settings(echo: Cells) -> None:
     assert echo.run("%acp config").lines == [
         "mode = agent  (ask, plan, agent)",
         "thinking = default  (default, off, minimal, low, medium, high, xhigh)",
+        "plan_generation_type = structured  (structured, tools)",
     ]
     assert echo.run("%acp config thinking low").text == "thinking = low\n"
     assert echo.run("%acp config thinking").lines[0] == "Thinking: low"
@@ -30,5 +31,7 @@ def test_all_settings(echo: Cells) -> None:
 def test_mistakes_name_what_is_offered(echo: Cells) -> None:
     assert echo.fails("%acp mode agnet") == "mode 'agnet' is not offered: use ask, plan, agent"
     assert "effort 'huge' is not offered: use default, off" in echo.fails("%acp effort huge")
-    assert echo.fails("%acp config model x") == "there is no option 'model': this session has mode, thinking"
+    assert echo.fails("%acp config model x") == (
+        "there is no option 'model': this session has mode, thinking, plan_generation_type"
+    )
     assert echo.fails("%acp config a b c") == "this is used as %acp config [ID [VALUE]]"
