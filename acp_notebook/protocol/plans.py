@@ -198,7 +198,7 @@ def _check_depth(value: Any, name: str) -> None:
         level = [inner for outer in level for inner in _members(outer)]
         if not level:
             return
-    raise Refused(f"{name!r} nests more than {DEEPEST} levels deep")
+    raise Refused(f"{quoted(name)} nests more than {DEEPEST} levels deep")
 
 
 def _members(value: Any) -> Iterable[Any]:
