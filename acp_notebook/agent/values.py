@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 DESCRIBED = 2000
 EXPLAINED = 300
 
+_PLAIN = (str, int, float, bool, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair: JSON has no form for them
 
 
@@ -21,10 +22,10 @@ def for_model(result: Any) -> Any:
 
     One result that is not JSON would break `all_messages_json()` for the whole session.
     """
-    if result is None or isinstance(result, int | float | bool):
-        return result
     if isinstance(result, str):
         return _SURROGATES.sub("\ufffd", result)
+    if isinstance(result, _PLAIN):
+        return result
     if isinstance(result, Iterator):  # it could be read only once
         result = list(cast("Iterator[Any]", result))
     if isinstance(result, ToolReturn):
@@ -52,7 +53,7 @@ def described(value: Any) -> str:
 
 def for_page(value: Any) -> Any:
     """A value as JSON-like data for the views."""
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, _PLAIN):
         return value
     return to_jsonable_python(value, serialize_unknown=True)
 

@@ -339,6 +339,9 @@ def _with_items(state: SessionState, events: Sequence[Event], at: float) -> Sess
     return replace(state, turns=(*state.turns[:-1], replace(state.turns[-1], items=tuple(items.items))))
 
 
+_UNSEEN = ToolCallState("")
+
+
 class _Items:
     """The items of a turn while a batch of events is applied to them."""
 
@@ -394,16 +397,18 @@ class _Items:
         return position, call
 
     def _patch(self, update: ToolCallUpdate) -> None:
-        found = self._find(update.tool_call_id)
-        if found is None:
+        if found := self._find(update.tool_call_id):
+            position, old = found
+            started = old.started
+        else:
             self.end_thought()
-            found = len(self.items), ToolCallState(update.tool_call_id, started=self._at)
-            self.items.append(found[1])
+            position, old = len(self.items), _UNSEEN
+            started = self._at
+            self.items.append(old)
             assert self._calls is not None
-            self._calls[update.tool_call_id] = found[0]
-        position, old = found
+            self._calls[update.tool_call_id] = position
         status = old.status if update.status is OMIT else update.status
-        started, ended = old.started, old.ended
+        ended = old.ended
         if update.started is not OMIT:
             started = update.started
         elif status == "in_progress" and old.status in ("pending", "paused"):
@@ -413,7 +418,7 @@ class _Items:
         elif ended is None:
             ended = self._at if update.ended is OMIT else update.ended
         self.items[position] = ToolCallState(
-            tool_call_id=old.tool_call_id,
+            tool_call_id=update.tool_call_id,
             name=old.name if update.name is OMIT else update.name or "",
             title=old.title if update.title is OMIT else update.title,
             kind=old.kind if update.kind is OMIT else update.kind,

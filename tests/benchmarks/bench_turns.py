@@ -1,8 +1,8 @@
 """What a session costs on top of the bare agent: `python tests/benchmarks/bench_turns.py`.
 
 Each case runs the same function model through `agent.run(event_stream_handler=…)` and through a session, in
-turns in one process, and compares medians of CPU time. Absolute times mean little on a shared machine;
-ratios do.
+turns in one process, and compares their CPU times round by round: a shared machine is now faster, now slower,
+but seldom changes between two runs that follow one another. The median of the rounds is told.
 """
 
 from __future__ import annotations
@@ -92,18 +92,28 @@ async def ask(session: Session) -> None:
     await session.prompt("go")
 
 
-async def compare(stream: Any, rounds: int, panel: bool = False) -> tuple[float, float]:
-    """Median CPU seconds of one prompt, bare and in a session. A new session a round: equal histories."""
+async def compare(stream: Any, rounds: int, panel: bool = False) -> list[tuple[float, float]]:
+    """CPU seconds of one prompt, bare and in a session: a pair a round. Each round has a new session."""
     agent = agent_of(stream)
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
+    pairs: list[tuple[float, float]] = []
+    for number in range(rounds + 1):
         session = Session(agent)
         if panel:
             session.view()
-        times[0].append(await cpu(lambda: bare(agent)))
-        times[1].append(await cpu(lambda session=session: ask(session)))
+        runs = [lambda: bare(agent), lambda session=session: ask(session)]
+        order = (0, 1) if number % 2 else (1, 0)  # neither always follows the other
+        times = {which: await cpu(runs[which]) for which in order}
+        pairs.append((times[0], times[1]))
         session.close()
-    return statistics.median(times[0][1:]), statistics.median(times[1][1:])
+    return pairs[1:]
+
+
+def bare_ms(pairs: list[tuple[float, float]]) -> str:
+    return f"bare {statistics.median(bare for bare, _ in pairs) * 1e3:7.2f} ms"
+
+
+def times_bare(pairs: list[tuple[float, float]]) -> str:
+    return f"session × {statistics.median(ours / bare for bare, ours in pairs):.2f}"
 
 
 async def growth() -> float:
@@ -118,20 +128,18 @@ async def growth() -> float:
 
 
 async def main() -> None:
-    bare_time, ours = await compare(short, 41)
-    extra = (ours - bare_time) * 1e3
-    print(f"{'one short answer':27} bare {bare_time * 1e3:7.2f} ms  session +{extra:.2f} ms")
+    pairs = await compare(short, 40)
+    extra = statistics.median(ours - bare for bare, ours in pairs)
+    print(f"{'one short answer':27} {bare_ms(pairs)}  session +{extra * 1e3:.2f} ms")
     for name, stream, rounds in (
-        (f"{CHUNKS:,} text chunks", chunks, 15),
-        (f"{PARALLEL} calls in one response", parallel, 41),
-        (f"{SEQUENTIAL} sequential calls", sequential, 15),
+        (f"{CHUNKS:,} text chunks", chunks, 14),
+        (f"{PARALLEL} calls in one response", parallel, 60),
+        (f"{SEQUENTIAL} sequential calls", sequential, 14),
     ):
-        bare_time, ours = await compare(stream, rounds)
-        print(f"{name:27} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}")
-    bare_time, ours = await compare(chunks, 11, panel=True)
-    print(
-        f"{'the same, a panel watching':27} bare {bare_time * 1e3:7.1f} ms  session × {ours / bare_time:.2f}"
-    )
+        pairs = await compare(stream, rounds)
+        print(f"{name:27} {bare_ms(pairs)}  {times_bare(pairs)}")
+    pairs = await compare(chunks, 10, panel=True)
+    print(f"{'the chunks, a panel watching':27} {bare_ms(pairs)}  {times_bare(pairs)}")
     print(f"{PROMPTS} prompts of {CHUNKS:,} chunks: the last ones cost × {await growth():.2f} the first")
 
 
