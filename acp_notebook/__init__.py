@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         NativePlanPersistenceProvider,
         PlanProvider,
     )
+    from .agent.modes import PrepareToolsBridge, PrepareToolsMode
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
+    from .agent.task_plan import TaskPlan
     from .errors import AcpError
     from .extension import load_ipython_extension, unload_ipython_extension
     from .notebook import Session, current
@@ -42,9 +44,12 @@ __all__ = [
     "Plan",
     "PlanEntry",
     "PlanProvider",
+    "PrepareToolsBridge",
+    "PrepareToolsMode",
     "Say",
     "ScriptedModel",
     "Session",
+    "TaskPlan",
     "Think",
     "Turn",
     "current",
@@ -63,9 +68,12 @@ _HOMES = {
     "Plan": ".plan",
     "PlanEntry": ".plan",
     "PlanProvider": ".agent.adapter",
+    "PrepareToolsBridge": ".agent.modes",
+    "PrepareToolsMode": ".agent.modes",
     "Say": ".agent.scripted",
     "ScriptedModel": ".agent.scripted",
     "Session": ".notebook",
+    "TaskPlan": ".agent.task_plan",
     "Think": ".agent.scripted",
     "Turn": ".session.turn",
     "current": ".notebook",

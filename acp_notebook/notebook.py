@@ -5,6 +5,8 @@ The one module that knows both sides: `session/` and `agent/` meet here, and now
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import AcpError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from .agent.adapter import AdapterConfig
+    from .agent.modes import PrepareToolsMode
     from .views.widget import View
 
 _live: dict[str, Session] = {}
@@ -34,6 +37,7 @@ class Session(client.Session):
             as `"openai:gpt-5"`, or `"demo"`.
         model: a model or model name in place of the agent's own.
         name: what the session is called, by default as its agent. A live session of this name is closed.
+        modes: the modes in place of `ask`, `plan` and `agent`; the session begins in the first.
         mode: the mode to begin in.
         effort: the thinking effort to begin with.
         deps: what the agent's tools get as `ctx.deps`.
@@ -44,7 +48,7 @@ class Session(client.Session):
         config: the host application's part in the session, such as a plan of its own.
 
     The newest session is the one that `%acp` talks to. Raises `AgentError` for what cannot be hosted, and
-    `ConfigError` for an unknown mode or effort; then nothing has been started.
+    `ConfigError` for settings that cannot be; then nothing has been started.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Session(client.Session):
         *,
         model: str | Model | None = None,
         name: str | None = None,
+        modes: Sequence[PrepareToolsMode[Any]] | None = None,
         mode: str | None = None,
         effort: str | None = None,
         deps: Any = None,
@@ -62,12 +67,17 @@ class Session(client.Session):
     ) -> None:
         from .agent.adapter import AdapterConfig
         from .agent.hosting import host as hosted_agent
+        from .agent.modes import as_bridge
         from .agent.session import AgentSession
 
         hosted = hosted_agent(agent, model=model, name=name, deps=deps)
 
+        adapter = config or AdapterConfig()
+        if modes is not None:
+            adapter = replace(adapter, capability_bridges=(*adapter.capability_bridges, as_bridge(modes)))
+
         def connect(me: ClientSide) -> AgentSide:
-            return AgentSession(hosted, me, capture if in_notebook() else None, config or AdapterConfig())
+            return AgentSession(hosted, me, capture if in_notebook() else None, adapter)
 
         place = choose_host(host)
         try:

@@ -118,9 +118,10 @@ class SessionCapability(AbstractCapability[Any]):
     async def prepare_output_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        if self.offer.takes_task_plan:
-            return tool_defs
-        return [tool_def for tool_def in tool_defs if tool_def.name != TASK_PLAN]
+        """The agent's own come first, as ever, and a `TaskPlan` where the mode of now wants one."""
+        own = [tool_def for tool_def in tool_defs if tool_def.name != TASK_PLAN]
+        task_plan = [tool_def for tool_def in tool_defs if tool_def.name == TASK_PLAN]
+        return [*own, *task_plan] if self.offer.takes_task_plan else own
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

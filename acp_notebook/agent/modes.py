@@ -83,6 +83,8 @@ class PrepareToolsBridge(Generic[AgentDepsT]):
     default_plan_generation_type: PlanGenerationType = "structured"
 
     def __post_init__(self) -> None:
+        if wrong := [mode for mode in self.modes if not isinstance(mode, PrepareToolsMode)]:  # pyright: ignore
+            raise ConfigError(f"{wrong[0]!r} is no mode: use PrepareToolsMode(…)")
         ids = [mode.id for mode in self.modes]
         if twice := next((id_ for n, id_ in enumerate(ids) if id_ in ids[:n]), None):
             raise ConfigError(f"two modes have the id {twice!r}: give each its own")
@@ -130,11 +132,16 @@ class ModeSetting:
         return f"The session is now in mode {self.mode.name!r}{about}"
 
 
+def as_bridge(modes: Sequence[PrepareToolsMode[Any]]) -> PrepareToolsBridge[Any]:
+    """These modes, of which the first is the default. Raises `ConfigError` when they are none."""
+    return PrepareToolsBridge(default_mode_id=modes[0].id if modes else "", modes=modes)
+
+
 def mode_bridge(bridges: Sequence[object]) -> PrepareToolsBridge[Any]:
     """The bridge that has the modes, the built-in one where there is none. Raises `ConfigError` for two."""
     found: list[Any] = [bridge for bridge in bridges if isinstance(bridge, PrepareToolsBridge)]
     if len(found) > 1:
-        raise ConfigError("two PrepareToolsBridge: put all modes into one")
+        raise ConfigError("the modes are given twice: put all of them into one PrepareToolsBridge")
     return found[0] if found else BUILT_IN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets.abstract import ToolsetTool
@@ -25,6 +25,8 @@ HOSTS_GUIDANCE = "The plan belongs to the host application, which alone changes 
 
 class Entry(BaseModel):
     """One step of the plan."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     content: str = Field(description="What this step will accomplish, for a person to read.")
     status: Status = "pending"
