@@ -6,7 +6,7 @@ The names, and what the providers are called with, are those of pydantic-acp.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +15,9 @@ from ..plan import Plan, PlanEntry
 if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
 
+    from .models import AdapterModel
     from .modes import PrepareToolsBridge
+    from .thinking import ThinkingBridge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +25,8 @@ class AcpSessionContext:
     """What a provider learns of the session that calls it.
 
     `cwd` is the session's working folder, `active_plan_id` the plan that the call is about, and
-    `config_values` has the settings in effect by option id, such as `mode`.
+    `config_values` has the settings in effect by option id, such as `mode`. `metadata["thinking"]` has the
+    thinking effort: its `config_id`, `current_value` and `supported_values`.
     """
 
     session_id: str
@@ -32,6 +35,7 @@ class AcpSessionContext:
     session_model_id: str
     active_plan_id: str
     config_values: Mapping[str, str | bool]
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class PlanProvider(Protocol):
@@ -72,19 +76,53 @@ class NativePlanPersistenceProvider(Protocol):
         ...
 
 
+class ConfigOptionsProvider(Protocol):
+    """The host's own options among the settings of a session.
+
+    Options are `ConfigOption`s, mappings with the names that ACP has (`id`, `name`, `type`, `currentValue`,
+    `options`, …), or objects of ACP's Python SDK. One whose id is a setting of the session is left out.
+    """
+
+    def get_config_options(
+        self, session: AcpSessionContext, agent: AbstractAgent[Any, Any]
+    ) -> Sequence[Any] | Awaitable[Sequence[Any] | None] | None:
+        """All options as they are now, in the order in which they are shown; None for none.
+
+        Asked when the session starts, after another setting has changed, and at the end of each turn. When it
+        fails, the last options stand, and the person is told in a line.
+        """
+        ...
+
+    def set_config_option(
+        self, session: AcpSessionContext, agent: AbstractAgent[Any, Any], config_id: str, value: str | bool
+    ) -> Sequence[Any] | Awaitable[Sequence[Any] | None] | None:
+        """Set an option that is offered. Return all of them as they are then, or None to be asked for them.
+
+        What it returns is what is shown, also when the option has kept its value; the person is told of that.
+        What it raises is the reason for a refusal.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig:
     """What a host application sets for a session.
 
     Args:
         capability_bridges: what the session adds to the agent, such as its modes.
+        available_models: the models that a person may choose from, with `allow_model_selection`.
+        allow_model_selection: whether there is a choice of models.
+        config_options_provider: options of the host's own.
         plan_provider: the host's plan, in place of one that the model and people change.
         native_plan_persistence_provider: is told every change of the session's own plans, so never where
             there is a `plan_provider`.
         native_plan_additional_instructions: what `acp_get_plan` tells the model besides the plan.
     """
 
-    capability_bridges: Sequence[PrepareToolsBridge[Any]] = ()
+    capability_bridges: Sequence[PrepareToolsBridge[Any] | ThinkingBridge] = ()
+    available_models: Sequence[AdapterModel] = ()
+    allow_model_selection: bool = False
+    config_options_provider: ConfigOptionsProvider | None = None
     plan_provider: PlanProvider | None = None
     native_plan_persistence_provider: NativePlanPersistenceProvider | None = None
     native_plan_additional_instructions: str | None = None

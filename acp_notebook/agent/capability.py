@@ -25,7 +25,7 @@ from pydantic_ai.messages import (
     ToolCallPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import (
     DeferredToolRequests,
@@ -107,6 +107,7 @@ class SessionCapability(AbstractCapability[Any]):
     client: ClientSide
     outbox: Outbox
     offer: Offer
+    requested: Callable[[Model, ModelSettings | None], None]
     capture: Capture | None = None
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
@@ -132,6 +133,7 @@ class SessionCapability(AbstractCapability[Any]):
         for note in (self.modes.news(), self.plan.note("acp_get_plan" in self.offer.tools)):
             if note is not None:
                 _add(note, ctx.messages, request_context.messages)
+        self.requested(request_context.model, request_context.model_settings)
         return request_context
 
     async def after_model_request(

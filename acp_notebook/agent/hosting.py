@@ -12,7 +12,6 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 
 from ..errors import AgentError
-from .scripted import ScriptedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +26,6 @@ class Hosted:
     model: Model
     overrides: bool = False
     deps: Any = None
-
-    @property
-    def scripted(self) -> bool:
-        return isinstance(self.model, ScriptedModel)
-
-    @property
-    def thinks(self) -> bool:
-        profile = self.model.profile
-        return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
 
 
 def host(
@@ -52,7 +42,7 @@ def host(
 
         agent = demo_agent()
     elif isinstance(agent, str | Model):
-        used = _model(cast("Model | str", agent))
+        used = model_of(cast("Model | str", agent))
         agent = Agent(used, name=name or used.model_name)
     elif callable(agent) and not isinstance(agent, AbstractAgent):
         agent = agent()
@@ -70,10 +60,11 @@ def host(
             f"agent {name!r} needs deps of type {agent.deps_type.__name__}: "
             "give them with --deps NAME or deps="
         )
-    return Hosted(cast("AbstractAgent[Any, Any]", agent), name, _model(chosen), model is not None, deps)
+    return Hosted(cast("AbstractAgent[Any, Any]", agent), name, model_of(chosen), model is not None, deps)
 
 
-def _model(model: Model | str) -> Model:
+def model_of(model: Model | str) -> Model:
+    """The model that is meant by a name. Raises `AgentError` when its package or its key is missing."""
     try:
         return infer_model(model)
     except ImportError as error:

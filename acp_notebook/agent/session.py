@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,6 +19,8 @@ from pydantic_ai.exceptions import (
     UsageLimitExceeded,
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_json
 
@@ -30,6 +32,7 @@ from ..protocol.messages import (
     ConfigOption,
     ConfigOptionUpdate,
     Notice,
+    SessionInfoUpdate,
     StateUpdate,
     Usage,
     UserMessage,
@@ -39,13 +42,15 @@ from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
 from .model_plan import ModelPlan
+from .models import ModelSetting, is_scripted
 from .modes import ModeSetting, mode_bridge
+from .options import HostOptions
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
 from .stream import Outbox, forward
 from .task_plan import PlanGenerationSetting, TaskPlan
-from .thinking import ThinkingSetting
+from .thinking import ThinkingSetting, thinking_bridge
 from .toolset import Offer
 from .values import explain
 
@@ -69,7 +74,7 @@ class AgentSession:
         capture: Capture | None = None,
         adapter: AdapterConfig = AdapterConfig(),  # noqa: B008, frozen
     ) -> None:
-        self.info = AgentInfo(hosted.name, hosted.model.model_name, hosted.scripted)
+        self.info = _info(hosted, hosted.model)
         self._hosted = hosted
         self._client = client
         self._capture = capture
@@ -77,13 +82,15 @@ class AgentSession:
         self._outbox = Outbox(client.update, self._loop)
         bridge = mode_bridge(adapter.capability_bridges)
         self._modes = ModeSetting(bridge)
-        self._thinking = ThinkingSetting(hosted.thinks)
+        self._models = ModelSetting(hosted, adapter.available_models if adapter.allow_model_selection else ())
+        self._model = hosted.model
+        self._thinking = ThinkingSetting(self._model, thinking_bridge(adapter.capability_bridges))
         self._generation = None
         if adapter.plan_provider is None:
             self._generation = PlanGenerationSetting(
                 self._modes, hosted.agent, bridge.default_plan_generation_type
             )
-        settings = self._modes, self._thinking, self._generation
+        settings = self._modes, self._models, self._thinking, self._generation
         self._config = Config(*(setting for setting in settings if setting is not None))
         self._plans = Plans(self._outbox.send)
         self._model_plan = ModelPlan(self._plans, self._notice)
@@ -91,13 +98,14 @@ class AgentSession:
         self._message_ids = count(1)
         self._task: asyncio.Task[None] | None = None
         self._token: CancellationToken | None = None
-        self._outbox.send(ConfigOptionUpdate(self._config.options()))
+        self._announced: tuple[ConfigOption, ...] = ()
         self._host_plan = self._provide(adapter)
         self._plan_tools = plan_toolset(
             self._model_plan,
             adapter.native_plan_additional_instructions,
             read_only=self._host_plan is not None,
         )
+        self._announce()
 
     # -- plan ----------------------------------------------------------------------------------------
 
@@ -120,9 +128,10 @@ class AgentSession:
             raise PlanError("the plan belongs to the host application, which alone changes it")
 
     def _provide(self, adapter: AdapterConfig) -> HostPlan | None:
-        """Have the host application take part in the plans; returns its own plan where it has one."""
+        """Have the host application take part; returns its own plan where it has one."""
         host, keeper = adapter.plan_provider, adapter.native_plan_persistence_provider
-        if host is None and keeper is None:
+        options = adapter.config_options_provider
+        if host is None and keeper is None and options is None:
             return None
         session_id, cwd = uuid4().hex, Path.cwd()
 
@@ -134,13 +143,19 @@ class AgentSession:
                 session_model_id=self.info.model,
                 active_plan_id=plan_id,
                 config_values={option.id: option.current for option in self._config.options()},
+                metadata={"thinking": self._thinking.metadata()},
             )
 
-        calls = Calls(self._hosted.agent, context, lambda text: self._notice(text, "warning"))
+        def calls() -> Calls:
+            return Calls(self._hosted.agent, context, lambda text: self._notice(text, "warning"))
+
+        if options is not None:
+            own = self._config.settings
+            self._config.host = HostOptions(options, calls(), own, self._outbox.send, self._announce)
         if host is not None:
-            return HostPlan(host, self._plans, calls)
+            return HostPlan(host, self._plans, calls())
         if keeper is not None:
-            KeptPlans(keeper, self._plans, calls)
+            KeptPlans(keeper, self._plans, calls())
         return None
 
     def _notice(self, text: str, level: str = "info") -> None:
@@ -148,11 +163,51 @@ class AgentSession:
 
     # -- settings ------------------------------------------------------------------------------------
 
-    def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
-        self._config.set(option_id, value)
+    def set_config(
+        self, option_id: str, value: str | bool
+    ) -> tuple[ConfigOption, ...] | Awaitable[tuple[ConfigOption, ...]]:
+        answer = self._config.set(option_id, value)
+        if answer is not None:
+            return self._when_answered(answer)
+        if self._config.host is not None and option_id in self._config.settings:
+            self._config.host.read()  # they may be others now
+        if self._token is None:
+            self._use_model()
+        elif option_id == self._models.id and self._models.model is not self._model:
+            chosen, running = self._models.model.model_name, self._model.model_name
+            self._notice(f"The next turn runs on {chosen}; this one goes on with {running}.")
+        return self._announce()
+
+    async def _when_answered(self, answer: Awaitable[None]) -> tuple[ConfigOption, ...]:
+        await answer
+        return self._announce()
+
+    def _announce(self) -> tuple[ConfigOption, ...]:
+        """Send the options where they have changed, and return them."""
         options = self._config.options()
-        self._outbox.send(ConfigOptionUpdate(options))
+        if options != self._announced:
+            self._announced = options
+            self._outbox.send(ConfigOptionUpdate(options))
         return options
+
+    def _use_model(self) -> None:
+        """Put the model that was chosen into use, between turns: a run keeps the one it began with."""
+        if self._models.model is self._model:
+            return
+        self._model = self._models.model
+        self.info = _info(self._hosted, self._model)
+        self._outbox.send(SessionInfoUpdate(self.info.model, self.info.scripted))
+        self._thinking.use(self._model)
+        if conflict := self._thinking.conflict:
+            self._notice(conflict)
+
+    def _requested(self, model: Model, settings: ModelSettings | None) -> None:
+        """A request is on its way: show what it says of thinking, where that is not what was chosen."""
+        if self._thinking.requested(model, settings):
+            self._announce()
+            if conflict := self._thinking.conflict:
+                log.warning("%s: %s", self.info.name, conflict)
+                self._notice(conflict, "warning")
 
     # -- turns ---------------------------------------------------------------------------------------
 
@@ -160,6 +215,7 @@ class AgentSession:
         if self._token is not None:
             raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
         token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
+        self._use_model()
         self._model_plan.begin_turn()
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
@@ -175,7 +231,7 @@ class AgentSession:
             self._host_plan.close()
 
     async def _turn(self, text: str, token: CancellationToken) -> None:
-        usage = RunUsage()
+        usage, before = RunUsage(), len(self._history)
         end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
         try:
             end = await self._run(text, token, usage)
@@ -183,8 +239,12 @@ class AgentSession:
                 await self._host_plan.follow()
         finally:
             self._model_plan.end_turn()
+            self._use_model()
+            if self._config.host is not None:
+                self._config.host.read()
+            self._announce()
             self._task = self._token = None
-            self._outbox.send(replace(end, usage=_usage(usage)))
+            self._outbox.send(replace(end, usage=_usage(usage, self._history[before:])))
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
@@ -201,6 +261,7 @@ class AgentSession:
             self._client,
             self._outbox,
             offer,
+            self._requested,
             self._capture,
         )
 
@@ -215,7 +276,7 @@ class AgentSession:
                     text,
                     output_type=output,
                     message_history=self._history,
-                    model=self._hosted.model if self._hosted.overrides else None,
+                    model=self._models.override,
                     deps=self._hosted.deps,
                     usage=usage,
                     usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),
@@ -254,8 +315,17 @@ class AgentSession:
             self._history[-1] = replace(last, state="interrupted")
 
 
-def _usage(usage: RunUsage) -> Usage:
-    return Usage(usage.input_tokens, usage.output_tokens, usage.requests, usage.tool_calls)
+def _info(hosted: Hosted, model: Model) -> AgentInfo:
+    return AgentInfo(hosted.name, model.model_name, is_scripted(model))
+
+
+def _usage(usage: RunUsage, messages: Sequence[ModelMessage]) -> Usage:
+    """What a run with these messages took. Only responses of a provider have a price that may be unknown."""
+    responses = (message for message in messages if isinstance(message, ModelResponse))
+    unpriced = sum(1 for response in responses if response.provider_name and response.usage.cost is None)
+    return Usage(
+        usage.input_tokens, usage.output_tokens, usage.requests, usage.tool_calls, usage.cost, unpriced
+    )
 
 
 def _shown(output: Any) -> str:

@@ -51,8 +51,13 @@ class AgentSide(Protocol):
         """Cancel the running turn, if any; it ends with stop reason `cancelled`."""
         ...
 
-    def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
-        """Set an option and return all of them as they are then. Raises `ConfigError`."""
+    def set_config(
+        self, option_id: str, value: str | bool
+    ) -> tuple[ConfigOption, ...] | Awaitable[tuple[ConfigOption, ...]]:
+        """Set an option and return all of them as they are then, at once or when the answer is there.
+
+        Raises `ConfigError`, and so may the awaitable: then the option is as it was.
+        """
         ...
 
     def edit_plan(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 
@@ -37,25 +38,27 @@ FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """One value that a select option offers."""
+    """One value that a select option offers. `group` is the label of the group that it stands in, if any."""
 
     value: str
     name: str
     description: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption:
     """A session setting (ACP session config option).
 
-    `category` is `mode`, `model`, `model_config`, `thought_level` or anything else; `current` is the value in
-    effect: a string for `select`, a bool for `boolean`.
+    `category` is `mode`, `model`, `model_config`, `thought_level`, anything else, or empty where there is
+    none. `current` is the value in effect: a string for the type `select`, a bool for `boolean`, any JSON
+    value for other types, which can only be shown.
     """
 
     id: str
     name: str
     category: str
-    current: str | bool
+    current: Any
     values: tuple[ConfigValue, ...] = ()
     type: str = "select"
     description: str | None = None
@@ -147,18 +150,43 @@ class ConfigOptionUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
+class SessionInfoUpdate:
+    """Another model is in use, which may be a script. Over a wire both travel in `_meta`."""
+
+    model: str
+    scripted: bool = False
+
+
 class Usage:
-    """What model calls cost: tokens, model requests, successful tool calls."""
+    """What model calls took: tokens, model requests, successful tool calls, and their cost in US dollars.
+
+    `cost` is None when it is not known. It leaves out the requests counted in `unpriced`: those of a provider
+    whose price is not known. A script costs nothing, and is not counted there.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     requests: int = 0
     tool_calls: int = 0
 
+    cost: Decimal | None = None
+    unpriced: int = 0
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.requests + other.requests,
+            self.tool_calls + other.tool_calls,
+            sum(costs, Decimal(0)) if costs else None,
+            self.unpriced + other.unpriced,
+        )
 
 @dataclass(frozen=True, slots=True)
 class StateUpdate:
@@ -196,8 +224,8 @@ class UnknownUpdate:
 class Fault:
     """Something in an update from a wire was wrong: what happened to it, and a line that says what it was.
 
-    `kind` is `update refused` (it changed nothing), `update mended` (read in spite of it), `entry skipped` or
-    `entry mended`; `count` is how many of that kind the line is about.
+    `kind` is `update refused` (it changed nothing), `update mended` (read in spite of it), `entry skipped`,
+    `entry mended` or `option skipped`; `count` is how many of that kind the line is about.
     """
 
     kind: str
@@ -215,6 +243,7 @@ Update = (
     | PlanRemoved
     | ConfigOptionUpdate
     | StateUpdate
+    | SessionInfoUpdate
     | Notice
     | UnknownUpdate
     | Fault

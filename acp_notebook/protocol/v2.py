@@ -14,12 +14,14 @@ from ..plan import DEFAULT_PLAN_ID, Author, Plan
 from .messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
+    ConfigOptionUpdate,
     Fault,
     PlanRemoved,
     PlanUpdate,
     UnknownUpdate,
     Update,
 )
+from .options import read_options
 from .plans import (
     Object,
     Refused,
@@ -129,6 +131,10 @@ def _plan(update: Object, remarks: Remarks) -> PlanUpdate:
     return PlanUpdate(plan, **own)
 
 
+def _config_options(update: Object, remarks: Remarks) -> ConfigOptionUpdate:
+    return ConfigOptionUpdate(read_options(update.get("configOptions"), remarks))
+
+
 def _tasks(text: str) -> tuple[Any, ...]:
     try:
         return Plan.parse(text, "md").entries
@@ -155,6 +161,7 @@ READERS: Mapping[str, Callable[[Object, Remarks], Update | None]] = {
     "plan": _plan,
     "plan_update": _plan_update,
     "plan_removed": _plan_removed,
+    "config_option_update": _config_options,
     "agent_message_chunk": _text(AgentMessageChunk),
     "agent_thought_chunk": _text(AgentThoughtChunk),
 }

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any, cast
 
 from ..errors import AcpError, ConfigError, PlanError, SessionClosed
@@ -26,13 +27,15 @@ from ..plan import (
     SetPlan,
     UpdateEntry,
 )
-from ..plan.objects import from_value
+from ..plan.values import as_plan
 from ..protocol.connection import Connect
-from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update
+from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update, Usage
 from .faults import FaultLog
 from .files import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
+from .plan_files import Done, ReadFile, export_plan, read_plans
+from .settings import CALLED, ConfigChange
 from .state import (
     Closed,
     Event,
@@ -62,6 +65,7 @@ class Session:
         self.name = name
         self.on_unattended = checked_unattended(on_unattended)
         self.folder = working_folder()
+        self.read_files: dict[str, ReadFile] = {}  # by their real paths
         self._subscribers: list[Subscriber] = []
         self._news: deque[tuple[SessionState, Event]] = deque()
         self._telling = False
@@ -270,7 +274,7 @@ class Session:
         plan_id: str | None = None,
         title: str | None = None,
     ) -> Plan:
-        """Replace a plan with a `Plan`, Markdown text, or entries (entries, strings or mappings).
+        """Replace a plan with a `Plan`, a text, a data frame, or entries (entries, strings or mappings).
 
         Without `plan_id`, a `Plan` goes where its own id says and anything else to the current plan.
         """
@@ -384,6 +388,37 @@ class Session:
 
         return self._command(undo)
 
+    def read_plan(
+        self,
+        path: str | Path,
+        plan_id: str | None = None,
+        format: str | None = None,
+        title: str | None = None,
+    ) -> Plan:
+        """Replace a plan with the one in a file (`acp_notebook.plan.formats`), and return it as it is then.
+
+        It goes to `plan_id`, by default to the current plan. Of several plans in the file, `plan_id` chooses
+        one; by default each goes where its own id says, and the last is returned. The format is told by the
+        suffix, or by the text. Raises `AcpError` when no plan can be read; then nothing has changed.
+        """
+        return read_plans(self, Path(path).expanduser(), plan_id, format, title)[-1]
+
+    def export_plan(
+        self,
+        path: str | Path,
+        plan_id: str | None = None,
+        format: str | None = None,
+        force: bool = False,
+    ) -> Done:
+        """Write a plan to a file, and say whether that was `written`, `updated` or `unchanged`.
+
+        A file that a plan was read from is changed in place: what is not the plan's stays as it is. Any other
+        file that exists is overwritten only with `force`. Without `plan_id` the plan is the one read from
+        this file, or the current one; the format is told by the suffix. Raises `AcpError` when the file
+        cannot be written, or has changed since it was read; then it is as it was.
+        """
+        return export_plan(self, Path(path).expanduser(), plan_id, format, force)
+
     # -- settings ------------------------------------------------------------------------------------
 
     @property
@@ -393,50 +428,86 @@ class Session:
 
     def set_config(self, option_id: str, value: str | bool) -> str | bool:
         """Set an option and return the value in effect. Raises `ConfigError` naming the valid ones."""
-        if not any(option.id == option_id for option in self.config_options):
+        change = self.request_config(option_id, value)
+        self.host.wait(change)
+        if change.refusal is not None:
+            raise change.refusal
+        return next((option.current for option in self.config_options if option.id == option_id), value)
+
+    def request_config(self, option_id: str, value: str | bool) -> ConfigChange:
+        """Ask for the value of an option and return at once, for code that must not wait.
+
+        Raises `ConfigError` for what is refused at once.
+        """
+        return self._command(lambda: self._request_config(option_id, value))
+
+    def _request_config(self, option_id: str, value: str | bool) -> ConfigChange:
+        option = next((option for option in self.config_options if option.id == option_id), None)
+        if option is None:
             known = ", ".join(option.id for option in self.config_options)
             raise ConfigError(f"there is no option {option_id!r}: this session has {known or 'none'}")
-        self._command(lambda: self._agent.set_config(option_id, value))
-        return self._value(option_id)
+        change = ConfigChange(self.name, option, value, self.update)
+        change.take(self._agent.set_config(option_id, value))
+        return change
 
-    def _value(self, option_id: str) -> str | bool:
-        return next(option.current for option in self.config_options if option.id == option_id)
+    def _current(self, category: str) -> str | None:
+        option = self._state.option(category)
+        return str(option.current) if option else None
 
-    def _by_category(self, category: str, what: str) -> ConfigOption:
+    def _offered(self, category: str) -> tuple[str, ...]:
+        option = self._state.option(category)
+        return tuple(value.value for value in option.values) if option else ()
+
+    def _choose(self, category: str, value: str) -> str | bool:
         option = self._state.option(category)
         if option is None:
-            raise ConfigError(f"this agent has no {what} to choose")
-        return option
+            raise ConfigError(f"this session has no {CALLED[category]} to choose")
+        return self.set_config(option.id, value)
 
     @property
     def mode(self) -> str | None:
         """The mode in effect, or None when the agent has none."""
-        option = self._state.option("mode")
-        return str(option.current) if option else None
+        return self._current("mode")
 
     @property
     def modes(self) -> tuple[str, ...]:
-        option = self._state.option("mode")
-        return tuple(value.value for value in option.values) if option else ()
+        return self._offered("mode")
 
     def set_mode(self, mode: str) -> str | bool:
         """Switch mode; a running turn follows at its next step. Returns the mode in effect."""
-        return self.set_config(self._by_category("mode", "mode").id, mode)
+        return self._choose("mode", mode)
 
     @property
     def effort(self) -> str | None:
         """The thinking effort in effect, or None when the agent has none."""
-        option = self._state.option("thought_level")
-        return str(option.current) if option else None
+        return self._current("thought_level")
 
     @property
     def efforts(self) -> tuple[str, ...]:
-        option = self._state.option("thought_level")
-        return tuple(value.value for value in option.values) if option else ()
+        return self._offered("thought_level")
 
     def set_effort(self, effort: str) -> str | bool:
         """Set the thinking effort; a running turn follows at its next step. Returns the effort in effect."""
-        return self.set_config(self._by_category("thought_level", "thinking effort").id, effort)
+        return self._choose("thought_level", effort)
+
+    @property
+    def model(self) -> str | None:
+        """The model chosen for the next turn, or None when there is nothing to choose."""
+        return self._current("model")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that can be chosen."""
+        return self._offered("model")
+
+    def set_model(self, model: str) -> str | bool:
+        """Choose the model of the next turn; one that runs goes on with its own. Returns the one chosen."""
+        return self._choose("model", model)
+
+    @property
+    def usage(self) -> Usage:
+        """What all turns took that have ended, however they ended."""
+        return self._state.usage
 
     # -- permissions ---------------------------------------------------------------------------------
 
@@ -481,21 +552,3 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<Session {self.name}: {'closed' if self._state.closed else self._state.status}>"
-
-
-def as_plan(value: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]]) -> Plan:
-    """A plan from what people have at hand: a `Plan`, Markdown text, a mapping, or an iterable of entries.
-
-    Raises `PlanError` for anything else.
-    """
-    match value:
-        case Plan():
-            return value
-        case str():
-            return Plan.parse(value)
-        case Mapping():
-            return from_value(value)
-        case Iterable():
-            return from_value(list(value))
-        case _:
-            raise PlanError(f"{value!r} is not a plan: use a Plan, Markdown text or a list of entries")

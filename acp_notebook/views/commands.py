@@ -41,7 +41,7 @@ def _cancel(session: Session, message: Message) -> None:
 
 
 def _config(session: Session, message: Message) -> None:
-    session.set_config(message["option"], message["value"])
+    session.request_config(message["option"], message["value"])
 
 
 # -- permissions -----------------------------------------------------------------------------------------
