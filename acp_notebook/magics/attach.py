@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AcpError
+from ..files import read_text
 from .command import Invocation, alike
-from .files import read_text
 
 #: How much of one attachment is sent, in characters, and how many rows of a table.
 CHARACTERS = 20_000

@@ -6,52 +6,56 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AcpError, PlanError
-from ..notebook import Session
 from ..plan import Plan
-from ..plan.formats import format_of
-from ..session.session import as_plan
+from ..plan.formats import write_all
+from ..plan.values import as_plan
+from ..session.plan_files import chosen_plan, export_plan, read_plans, write_plans
 from .command import Invocation
-from .files import read_text, write_text
-from .plan import chosen_plan, said
+from .plan import said
 from .start import session_for
-
-#: Endings that say nothing of the format: it is told by the text.
-ANY_FORMAT = ("", ".txt")
 
 
 def set_plan(call: Invocation) -> None:
     """Replace the plan with what a file or a variable holds.
 
-    A variable can hold text, a list of strings, dicts or PlanEntry objects, a Plan, or a Path. A name that is
+    A file is Markdown, JSON, YAML or CSV; several plans in one go where their own ids say. A variable can
+    hold text, a list of strings, dicts or PlanEntry objects, a Plan, a data frame, or a Path. A name that is
     both a variable and a file means the variable.
     """
-    new, plan_id = _given(call)
+    options = call.options
+    given = _given(call)
     session = session_for(call)
-    plan_id = call.options.get("plan") or plan_id or session.state.plan_id
-    plan = session.set_plan(new, plan_id or new.plan_id, call.options.get("title"))
-    print(f"Plan {plan.plan_id!r}: {said(plan)}")
+    plan_id = options.get("plan")
+    if isinstance(given, Path):
+        plans = read_plans(session, given, plan_id, options.get("format"), options.get("title"))
+    else:
+        new, own = given
+        plan_id = plan_id or own or session.state.plan_id or new.plan_id
+        plans = [session.set_plan(new, plan_id, options.get("title"))]
+    for plan in plans:
+        print(f"Plan {plan.plan_id!r}: {said(plan)}")
 
 
-def _given(call: Invocation) -> tuple[Plan, str | None]:
-    """The new plan, and the id of its own that it may have."""
+def _given(call: Invocation) -> Path | tuple[Plan, str | None]:
+    """The file, or the new plan and the id of its own that it may have."""
     if call.cell is not None:
         if call.text:
             raise AcpError(f"give a plan in the cell or name {call.text!r}, not both")
-        return _parsed(call, call.cell, None, "the cell"), None
+        return _parsed(call, call.cell, "the cell"), None
     if not call.text:
         raise AcpError(f"this is used as {call.command.usage}, or with a cell as %%acp plan set")
     name = call.text
     if name.isidentifier() and name in call.variables:
         value = call.variables[name]
         if isinstance(value, Path):
-            return _from_file(call, value), None
+            return value
         if isinstance(value, str):
-            return _parsed(call, value, None, f"variable {name!r}"), None
+            return _parsed(call, value, f"variable {name!r}"), None
         return _from_value(name, value), value.plan_id if isinstance(value, Plan) else None
     path = Path(name).expanduser()
     if not path.exists():
         raise AcpError(f"{name!r} is neither a variable nor a file")
-    return _from_file(call, path), None
+    return path
 
 
 def _from_value(name: str, value: Any) -> Plan:
@@ -61,17 +65,11 @@ def _from_value(name: str, value: Any) -> Plan:
         raise PlanError(f"variable {name!r}: {error}") from error
 
 
-def _from_file(call: Invocation, path: Path) -> Plan:
-    text = read_text(path)
-    named = call.options.get("format") or path.suffix in ANY_FORMAT
-    return _parsed(call, text, None if named else format_of(path.name), repr(str(path)))
-
-
-def _parsed(call: Invocation, text: str, format: str | None, where: str) -> Plan:
+def _parsed(call: Invocation, text: str, where: str) -> Plan:
     if not text.strip():
         raise PlanError(f"{where} is empty; to empty the plan use %acp plan clear")
     try:
-        return Plan.parse(text, call.options.get("format") or format)
+        return Plan.parse(text, call.options.get("format"))
     except PlanError as error:
         raise PlanError(f"{where}: {error}") from error
 
@@ -79,25 +77,28 @@ def _parsed(call: Invocation, text: str, format: str | None, where: str) -> Plan
 def export(call: Invocation) -> str | None:
     """Write the plan to a file; without PATH, return it as text.
 
-    The suffix says the format. A file that exists is overwritten only with --force, and written whole or not
-    at all.
+    The suffix says the format. Onto a file that the plan was read from, only what has changed is written, and
+    all else in it stays. Any other file that exists is overwritten only with --force; all files are written
+    whole or not at all.
     """
     session = session_for(call)
-    format = call.options.get("format")
+    options = call.options
+    plan_id, format, force = options.get("plan"), options.get("format"), "force" in options
+    every = list(session.plans.values()) or [session.plan]
     if not call.text:
-        return Text(_written(session, call, format or "md"))
+        plans = every if "all" in options else [chosen_plan(session, plan_id)]
+        text = write_all(plans, format or "md")
+        return Diagram(text) if format == "mermaid" else Text(text)
     path = Path(call.text).expanduser()
-    text = _written(session, call, format or format_of(path.name))
-    write_text(path, text, force="force" in call.options)
-    print(f"Wrote {call.text}")
+    if "all" in options:
+        done = write_plans(session, path, every, format, force)
+    else:
+        done = export_plan(session, path, plan_id, format, force)
+    print(_DONE[done].format(call.text))
     return None
 
 
-def _written(session: Session, call: Invocation, format: str) -> str:
-    if "all" not in call.options:
-        return chosen_plan(session, call).to(format)
-    texts = [plan.to(format) for plan in session.plans.values()]
-    return f"[{','.join(texts)}]\n" if format == "json" else "\n".join(texts)
+_DONE = {"written": "Wrote {}", "updated": "Updated {}", "unchanged": "{} says so already"}
 
 
 class Text(str):
@@ -105,3 +106,10 @@ class Text(str):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
+
+
+class Diagram(Text):
+    """The source of a Mermaid diagram; a page that can draws it."""
+
+    def _repr_markdown_(self) -> str:
+        return f"```mermaid\n{self}```\n"

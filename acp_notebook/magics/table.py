@@ -31,6 +31,8 @@ _FORMAT = Option(
     suggest.words(*FORMATS),
 )
 
+_PLAN_FILES = (*(suffix for format in FORMATS.values() if format.parse for suffix in format.suffixes), ".txt")
+
 _ROWS = (
     Command("", status.show),
     Command(
@@ -85,7 +87,7 @@ _ROWS = (
         plan_file.set_plan,
         "FILE|VAR",
         (Option("title", "the plan's title", "TEXT"), _PLAN, _FORMAT),
-        suggest.either(suggest.variables, suggest.files((".md", ".markdown", ".json", ".txt"))),
+        suggest.either(suggest.variables, suggest.files(_PLAN_FILES)),
         cell="a Markdown task list",
     ),
     Command(

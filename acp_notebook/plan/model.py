@@ -92,10 +92,23 @@ class Plan:
         return replace(plan, **fields) if fields else plan
 
     def to(self, format: str = "md") -> str:
-        """Write the plan in a format of `acp_notebook.plan.formats.FORMATS` (`md`, `json`, …)."""
+        """Write the plan in a format of `acp_notebook.plan.formats.FORMATS`.
+
+        `md`, `json`, `yaml`, `csv`, `html` (a page), `mermaid` (a diagram's source) or `ipynb` (an outline).
+        Raises `PlanError` for other formats, and for a plan that the format cannot hold.
+        """
         from .formats import write
 
         return write(self, format)
+
+    def to_frame(self) -> Any:
+        """The entries as a `pandas.DataFrame`: a row each, numbered from 1.
+
+        Raises `PlanError` when pandas is not installed, or for a plan that is no list.
+        """
+        from .values import to_frame
+
+        return to_frame(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from .formats import as_html, as_text

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_notebook import Plan, PlanEntry, current
+from acp_notebook.plan.formats import FORMATS
 from harness.cells import Cells
 from harness.wire import Frontend
 
@@ -185,6 +186,27 @@ def test_a_file_holds_the_plan(echo: Cells) -> None:
     assert contents() == ["d"]
 
 
+def test_files_of_every_format_that_is_read(echo: Cells) -> None:
+    Path("plan.yaml").write_text("todos:\n  - content: a\n    status: completed\n")
+    Path("plan.csv").write_bytes("\ufefftask;state\r\nÜben;Done\r\n".encode())
+    Path("cursor.md").write_text("---\ntodos:\n  - id: x\n    content: c\n---\n- [ ] not this\n")
+    Path("notes.txt").write_text("entries:\n- d\n")
+    for name, content in (("plan.yaml", "a"), ("plan.csv", "Üben"), ("cursor.md", "c"), ("notes.txt", "d")):
+        echo.run(f"%acp plan set {name}")
+        assert contents() == [content]
+    session = current()
+    assert session is not None
+    assert [revision.author for revision in session.plan_history()] == ["file"] * 4
+
+
+def test_a_data_frame_is_a_plan_and_a_plan_is_a_data_frame(echo: Cells) -> None:
+    pytest.importorskip("pandas")
+    echo.run("import pandas\ndf = pandas.DataFrame({'task': ['a', 'b'], 'done': [True, False]})")
+    echo.run("%acp plan set df")
+    assert (contents(), statuses()) == (["a", "b"], ["completed", "pending"])
+    assert echo.run("p = %acp plan\np.to_frame().status.tolist()").value == ["completed", "pending"]
+
+
 BAD_FILES: dict[str, tuple[bytes | None, str]] = {
     "latin-1": (
         bytes.fromhex("2d205b205d20dc62756e670a"),
@@ -229,8 +251,13 @@ def test_md_12_not_utf8_and_wrong_type_whatever_the_locale(start_kernel: Callabl
         ("number", "variable 'number': 3 is not a plan: use a Plan, Markdown text or a list of entries"),
         ("entries", "variable 'entries': entry 1 has no text: give it a 'content'"),
         ("blank", "variable 'blank' is empty; to empty the plan use %acp plan clear"),
-        ("plan.yaml", "is not the name of a plan file: use one that ends with .md, .markdown, .json"),
-        ("plan.md --format yaml", "'yaml' is not a plan format: use md, json"),
+        ("plan.yaml", "'plan.yaml': entry 1 has no text: give it a 'content'"),
+        (
+            "plan.org",
+            "'plan.org' is not the name of a plan file: use one that ends with .md, .markdown, .json",
+        ),
+        ("plan.html", "'plan.html': plans are not read from html: use md, json, yaml, csv"),
+        ("plan.md --format docx", "'plan.md': 'docx' is not a plan format: use md, json, yaml, csv, html"),
         ("prose.md", "'prose.md': there is no list in this text"),
         ("", "this is used as %acp plan set FILE|VAR"),
     ],
@@ -238,6 +265,8 @@ def test_md_12_not_utf8_and_wrong_type_whatever_the_locale(start_kernel: Callabl
 def test_what_is_no_plan_is_refused_in_one_line(echo: Cells, line: str, message: str) -> None:
     echo.run("number, entries, blank = 3, [{'status': 'pending'}], ' '\n%acp plan add Load")
     Path("plan.yaml").write_text("- a: 1")
+    Path("plan.org").write_text("* TODO Course")
+    Path("plan.html").write_text("<ul><li>a</ul>")
     Path("plan.md").write_text("- a")
     Path("prose.md").write_text("Once upon a time.")
     assert message in echo.fails(f"%acp plan set {line}")
@@ -290,8 +319,57 @@ def test_without_a_path_the_text_is_the_value(echo: Cells) -> None:
     assert json.loads(echo.run("%acp plan export --format json").value)["planId"] == "plan-1"
 
 
+def test_a_file_that_the_plan_was_read_from_is_updated_in_place(echo: Cells) -> None:
+    text = "# Mine\n\n1. [ ] a\n2. [ ] b <!-- note -->\n\nEnd"
+    Path("plan.md").write_text(text)
+    echo.run("%acp plan set plan.md")
+    assert echo.run("%acp plan export plan.md").text == "plan.md says so already\n"
+    echo.run("%acp plan done 2")
+    assert echo.run("%acp plan export plan.md").text == "Updated plan.md\n"
+    assert Path("plan.md").read_text() == text.replace("[ ] b", "[x] b")
+    Path("plan.md").write_text("- [ ] theirs")
+    message = "'plan.md' has changed since it was read: read it again with %acp plan set, "
+    assert echo.fails("%acp plan export plan.md") == f"{message}or overwrite it with --force"
+    assert echo.run("%acp plan export plan.md --force").text == "Wrote plan.md\n"
+    assert Path("plan.md").read_text() == "# Mine\n\n- [ ] a\n- [x] b\n"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_can_be_exported(echo: Cells, format: str) -> None:
+    echo.run("%acp plan add Load\n%acp plan add --plan thesis Write")
+    name = f"out{FORMATS[format].suffixes[0]}"
+    assert echo.run(f"%acp plan export {name} --plan plan-1").text == f"Wrote {name}\n"
+    shown = echo.run(f"%acp plan export --plan plan-1 --format {format}")
+    assert FORMATS[format].mark + shown.value == Path(name).read_bytes().decode()
+    assert "Load" in shown.value and "Write" not in shown.value
+    assert echo.run(f"%acp plan export {name} --all --force").text == f"Wrote {name}\n"
+    assert "Load" in (text := Path(name).read_text()) and "Write" in text
+
+
+def test_a_diagram_is_drawn_where_it_can_be(echo: Cells) -> None:
+    echo.run("%acp plan add Load")
+    diagram = echo.run("%acp plan export --format mermaid").value
+    assert diagram == Plan((PlanEntry("Load"),)).to("mermaid")
+    shown, _ = echo.shell.display_formatter.format(diagram)
+    assert shown == {"text/plain": diagram, "text/markdown": f"```mermaid\n{diagram}```\n"}
+
+
+@pytest.mark.parametrize("format", ["md", "json", "yaml", "csv"])
+def test_all_plans_go_out_and_come_back(echo: Cells, format: str) -> None:
+    echo.run("%acp plan add Load\n%acp plan add --plan thesis Write\n%acp plan done --plan thesis 1")
+    echo.run(f"%acp plan export all.{format} --all\n%acp plan clear\n%acp plan clear --plan plan-1")
+    ran = echo.run(f"%acp plan set all.{format}")
+    assert ran.lines == ["Plan 'plan-1': 0 of 1 done", "Plan 'thesis': 1 of 1 done"]
+    assert "was read as several plans" in echo.fails(f"%acp plan export all.{format}")
+
+
 def test_all_plans_at_once(echo: Cells) -> None:
     echo.run("%acp plan add Load\n%acp plan add --plan thesis Write")
-    assert echo.run("%acp plan export --all").value == "- [ ] Load\n\n- [ ] Write\n"
+    assert [line for line in echo.run("%acp plan export --all").value.splitlines() if line] == [
+        '# plan-1 <!-- {"planId": "plan-1", "title": null} -->',
+        "- [ ] Load",
+        '# thesis <!-- {"planId": "thesis", "title": null} -->',
+        "- [ ] Write",
+    ]
     plans = json.loads(echo.run("%acp plan export --all --format json").value)
     assert [plan["planId"] for plan in plans] == ["plan-1", "thesis"]

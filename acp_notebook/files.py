@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
+import shutil
 from pathlib import Path
 from uuid import uuid4
 
-from ..errors import AcpError
+from .errors import AcpError
 
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -18,10 +19,15 @@ _OTHER_ENCODINGS = {
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark, whatever the platform's own encoding is.
+    """The text of a UTF-8 file, whatever the platform's own encoding is; its byte order mark is left out.
 
     Raises `AcpError` naming the file, and the offset of the first byte that is not UTF-8.
     """
+    return read_exactly(path).removeprefix("\ufeff")
+
+
+def read_exactly(path: Path) -> str:
+    """The same with the byte order mark, if there is one: every byte of the file is in the text."""
     name = str(path)
     if path.is_dir():
         raise AcpError(f"{name!r} is a folder: name a file in it")
@@ -33,7 +39,7 @@ def read_text(path: Path) -> str:
         if data.startswith(mark):
             raise AcpError(f"{name!r} is {encoding}: save it as UTF-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = data[error.start]
         raise AcpError(f"{name!r} is not UTF-8 text: byte 0x{byte:02x} at offset {error.start}") from error
@@ -58,6 +64,8 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
