@@ -58,9 +58,13 @@ def _only(update: PlanUpdate) -> dict[str, Any]:
     """The update of a client's only plan, which is made of entries."""
     plan, raw = update.plan, update.raw or {}
     own = v2.authorship(update.author, update.undoes)
-    meta = {**raw.get("_meta", {}), **(plan.meta or {})} if "_meta" in raw else plan.meta
+    # Two objects become one: what said nothing in its place must not say something now.
+    _, outer = split_meta(raw.get("_meta"), title=str)
+    _, meta = v2.read_authorship(plan.meta, author=str, undoes=int)
+    if outer is not None:
+        meta = {**outer, **(meta or {})}
     return {
-        **raw,
+        **{name: member for name, member in raw.items() if name != "_meta"},
         **((plan.raw or {}) if plan.type == "items" else {}),
         "sessionUpdate": "plan",
         "entries": [write_entry(_stand_in(entry)) for entry in _readable(plan)],

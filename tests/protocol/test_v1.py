@@ -178,3 +178,11 @@ def test_removing_a_plan_that_is_not_shown_tells_a_client_with_one_plan_nothing(
 def test_what_is_wrong_in_a_plan_of_v1_is_a_fault() -> None:
     (fault,) = v1.read(params({"sessionUpdate": "plan", "entries": 5}))
     assert isinstance(fault, Fault) and fault.kind == "update refused"
+
+
+def test_what_said_nothing_in_its_place_says_nothing_where_update_and_plan_are_one() -> None:
+    plan = Plan((PlanEntry("a"),), meta={"acp-notebook/author": "person", "k": 1})
+    raw = {"later": 1, "_meta": {"acp-notebook/title": "T", "k": 2, "l": 2}}
+    update: Any = v1.Writer(plans=False).write(PlanUpdate(plan, raw=raw))
+    assert update["_meta"] == {"k": 1, "l": 2} and update["later"] == 1
+    assert v1.Writer(plans=True).write(PlanUpdate(plan, raw=raw)) == v2.write(PlanUpdate(plan, raw=raw))
