@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ..errors import PlanError, PlanIndexError
 from ..plan import (
@@ -189,28 +190,19 @@ class ModelPlan:
     def _news(self) -> _News | None:
         """What others have changed since the model last heard of the plan, which it hereby does."""
         known, now = self._known, self.plan
-        lines = Change.between(known.plan, now).lines()
-        removed = bool(lines) and self._plans.find(self._plan_id) is None
+        change = Change.between(known.plan, now)
+        removed = bool(change) and self._plans.find(self._plan_id) is None
         what = f"the plan was {'removed' if removed else 'changed'} by {_names(known)} since you last saw it"
         known.learn(now)
-        if not lines:
+        if not change:
             return None
-        news = _News(what, [] if removed else lines)
-        self._tell(f"Told the agent: {news.summary}")
-        return news
+        self._tell(f"Told the agent: {'the plan was removed' if removed else change.summary}")
+        return _News(what, [] if removed else change.lines())
 
 
-@dataclass(frozen=True, slots=True)
-class _News:
+class _News(NamedTuple):
     what: str
     lines: list[str]
-
-    @property
-    def summary(self) -> str:
-        if not self.lines:
-            return "the plan was removed"
-        more = len(self.lines) - 1
-        return self.lines[0] + (f", and {more} more change{'s' * (more > 1)}" if more else "")
 
 
 def _names(known: _Known) -> str:

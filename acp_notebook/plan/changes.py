@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from operator import ne
 from typing import Any, NamedTuple
 
 from .model import Plan, PlanEntry
@@ -115,18 +116,26 @@ class Change:
         Numbers are those of the plan as it is when the change has come that far; of removed entries, the ones
         they had.
         """
-        said = [line for hunk in self.hunks for line in _said(hunk)]
-        for name, old, new in self.fields:
-            match name:
-                case "title":
-                    said.append(f"title: {_quoted(old)} → {_quoted(new)}")
-                case "type":
-                    said.append(f"type: {old} → {new}")
-                case _:
-                    said.append(
-                        f"{name} {'removed' if new is None else 'added' if old is None else 'changed'}"
-                    )
-        return said
+        return [line for hunk in self.hunks for line in _said(hunk)] + [
+            _field(*field) for field in self.fields
+        ]
+
+    @property
+    def summary(self) -> str:
+        """The change in one line: in words when it is one thing, else counted (`4 added, 1 removed`)."""
+        counts = dict.fromkeys(("added", "removed", "moved", "changed"), 0)
+        for hunk in self.hunks:
+            if isinstance(hunk, Move):
+                counts["moved"] += 1
+            elif len(hunk.old) == len(hunk.new):
+                counts["changed"] += sum(map(ne, hunk.old, hunk.new))
+            else:
+                counts["removed"] += len(hunk.old)
+                counts["added"] += len(hunk.new)
+        if sum(counts.values()) + len(self.fields) == 1:
+            return self.lines()[0]
+        counted = [f"{count} {what}" for what, count in counts.items() if count]
+        return ", ".join(counted + [_field(*field) for field in self.fields])
 
 
 # -- comparing -------------------------------------------------------------------------------------------
@@ -193,6 +202,16 @@ def _common_end(old: Entries, new: Entries) -> int:
 
 
 # -- words -----------------------------------------------------------------------------------------------
+
+
+def _field(name: str, old: Any, new: Any) -> str:
+    match name:
+        case "title":
+            return f"title: {_quoted(old)} → {_quoted(new)}"
+        case "type":
+            return f"type: {old} → {new}"
+        case _:
+            return f"{name} {'removed' if new is None else 'added' if old is None else 'changed'}"
 
 
 def _said(hunk: Splice | Move) -> Iterator[str]:

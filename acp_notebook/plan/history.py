@@ -44,12 +44,10 @@ class Revision:
         """What happened, in one line."""
         if self.removed:
             return "plan removed"
-        said = self.change.lines()
-        if not said:  # only a plan that begins empty, and one that comes back after its removal
+        if not self.change:  # only a plan that begins empty, and one that comes back after its removal
             return "an empty plan" if self.number == 1 else "plan there again"
-        more = f" and {len(said) - 1} more" if len(said) > 1 else ""
         undo = f"undid revision {self.undoes}: " if self.undoes is not None else ""
-        return undo + said[0] + more
+        return undo + self.change.summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,17 @@ def test_a_change_says_what_happened(edit: PlanEdit, lines: list[str]) -> None:
     assert Change.between(old, edit.apply(old)).lines() == lines
 
 
+def test_a_summary_is_the_change_itself_or_counts() -> None:
+    old = plan("a", "b", "c", "d")
+    new = AddEntry("new").apply(
+        UpdateEntry(1, "A").apply(RemoveEntry(3).apply(plan("a", "b", "c", "d", title="T")))
+    )
+    assert Change.between(old, new).summary == '1 added, 1 removed, 1 changed, title: "" → "T"'
+    assert Change.between(old, RemoveEntry(3).apply(old)).summary == '3. "c" removed'
+    assert Change.between(old, MoveEntry(1, 4).apply(old)).summary == "1 moved to 4"
+    assert Change().summary == ""
+
+
 def test_words_are_one_line_each_and_bounded() -> None:
     change = Change.between(Plan(), plan("first\nsecond " + "x" * 1_000))
     (line,) = change.lines()
