@@ -206,7 +206,9 @@ def _common_end(old: Entries, new: Entries) -> int:
 
 def _field(name: str, old: Any, new: Any) -> str:
     match name:
-        case "title":
+        case "title" if old is None:
+            return f"titled {_quoted(new)}"
+        case "title" if new is not None:
             return f"title: {_quoted(old)} → {_quoted(new)}"
         case "type":
             return f"type: {old} → {new}"

@@ -175,7 +175,7 @@ def test_a_note_is_short_in_every_mode_and_names_only_what_can_be_used(
     assert lines[1] == '- 1. "step 1" added, pending, medium priority'
     assert lines[11] == f"- and 3 more{more}"
     assert len(lines) == 13
-    assert play.told == ["Told the agent: 13 added"]
+    assert play.told == ['Told the agent: 12 added, titled "Survey"']
 
 
 def _say_yes(turn: Any) -> Any:

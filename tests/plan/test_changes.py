@@ -71,7 +71,7 @@ def test_an_entry_that_is_followed_is_where_the_change_has_put_it(old: Plan, new
         (MoveEntry(1, 4), ["1 moved to 4"]),
         (MoveEntry(4, 1), ["4 moved to 1"]),
         (ClearEntries(), [f'{n}. "{text}" removed' for n, text in enumerate("abcd", 1)]),
-        (SetPlan(plan("a", "b", "c", "d", title="T")), ['title: "" → "T"']),
+        (SetPlan(plan("a", "b", "c", "d", title="T")), ['titled "T"']),
         (SetPlan(plan("a", "c", "e", "d")), ['2. "b" removed', '3. "e" added, pending, medium priority']),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_summary_is_the_change_itself_or_counts() -> None:
     new = AddEntry("new").apply(
         UpdateEntry(1, "A").apply(RemoveEntry(3).apply(plan("a", "b", "c", "d", title="T")))
     )
-    assert Change.between(old, new).summary == '1 added, 1 removed, 1 changed, title: "" → "T"'
+    assert Change.between(old, new).summary == '1 added, 1 removed, 1 changed, titled "T"'
     assert Change.between(old, RemoveEntry(3).apply(old)).summary == '3. "c" removed'
     assert Change.between(old, MoveEntry(1, 4).apply(old)).summary == "1 moved to 4"
     assert Change().summary == ""
