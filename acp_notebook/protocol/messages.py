@@ -150,7 +150,6 @@ class ConfigOptionUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-@dataclass(frozen=True, slots=True)
 class SessionInfoUpdate:
     """Another model is in use, which may be a script. Over a wire both travel in `_meta`."""
 
@@ -158,6 +157,7 @@ class SessionInfoUpdate:
     scripted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Usage:
     """What model calls took: tokens, model requests, successful tool calls, and their cost in US dollars.
 
@@ -169,13 +169,12 @@ class Usage:
     output_tokens: int = 0
     requests: int = 0
     tool_calls: int = 0
-
     cost: Decimal | None = None
     unpriced: int = 0
+
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
-
 
     def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
@@ -187,6 +186,7 @@ class Usage:
             sum(costs, Decimal(0)) if costs else None,
             self.unpriced + other.unpriced,
         )
+
 
 @dataclass(frozen=True, slots=True)
 class StateUpdate:
@@ -242,8 +242,8 @@ Update = (
     | PlanUpdate
     | PlanRemoved
     | ConfigOptionUpdate
-    | StateUpdate
     | SessionInfoUpdate
+    | StateUpdate
     | Notice
     | UnknownUpdate
     | Fault

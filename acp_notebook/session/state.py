@@ -190,11 +190,11 @@ class SessionState:
         """Requests that wait for an answer, oldest first. Only the latest turn can have any."""
         turn = self.turn
         return tuple(p for p in turn.permissions if p.status == "pending") if turn else ()
+
     @property
     def usage(self) -> Usage:
         """What all turns took that have ended, however they ended."""
         return sum((turn.usage for turn in self.turns if turn.usage is not None), Usage())
-
 
     def option(self, category: str) -> ConfigOption | None:
         """The first option of a category (`mode`, `thought_level`, …)."""
@@ -285,9 +285,9 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
                 return state
             return replace(state, files=_with(state.files, plan_id, file))
         case ConfigOptionUpdate(options):
+            return replace(state, config=options)
         case SessionInfoUpdate(model, scripted):
             return replace(state, model=model, scripted=scripted)
-            return replace(state, config=options)
         case UserMessage(text):
             turn = TurnState(len(state.turns) + 1, text, started=at)
             return replace(state, turns=(*state.turns, turn), status="running")
