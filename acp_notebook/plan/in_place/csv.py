@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from ...errors import PlanError
 from ..csv import EXACT, PLAN, TITLE, Row, Table, cells, exactly, fields, line, parse, table, values
@@ -87,7 +88,7 @@ def _header(found: Table, added: list[str]) -> str:
 
 def _end(found: Table, row: Row | None) -> str:
     """The end of a row's line, or else of any line in the file."""
-    for each in [row, found.header, *found.rows]:
+    for each in chain((row, found.header), found.rows):
         if each and (end := each.text[len(each.text.rstrip("\r\n")) :]):
             return end
     return "\r\n"

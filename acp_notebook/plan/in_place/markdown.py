@@ -95,24 +95,26 @@ class _File:
             if item is None or item not in self.kept:
                 coming.append((item, new))
                 continue
-            self._put(coming, item)
-            coming = []
+            if coming:
+                self._put(coming, item)
+                coming = []
             self.lines.replaced |= self._edited(item, new)
             if out := self._outdent(item):
                 for number in _own(item):
                     self.lines.replaced[number] = [_moved(line, -out) for line in self.lines.now(number)]
-        self._put(coming, None)
+        if coming:
+            self._put(coming, None)
+        elif not self.kept and self.items:
+            self.lines.after[self.owned[-1]] += [EMPTY]
 
     def _put(self, coming: Sequence[tuple[Item | None, PlanEntry]], following: Item | None) -> None:
         """Put entries before one that stays, or behind all others, next to what stands before them."""
         limit = following.at[0] if following else len(self.lines.lines)
         place = bisect_left(self.owned, limit) - 1
         before = self.owned[place] if place >= 0 else None
-        if not self.items and coming:
+        if not self.items:
             before = self.lines.lines.index(EMPTY)
             self.lines.gone.add(before)
-        if not self.plan.entries and self.items and before is not None:
-            self.lines.after[before] += [EMPTY]
         model = self._model(before, following)
         indent = model.indent - self._outdent(model) if model else 0
         loose = self._loose()

@@ -34,18 +34,18 @@ def update(text: str, plan: Plan, lists: Sequence[str] = ("entries", *WRAPPERS))
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         return update(text.replace("\r\n", "\n"), plan, lists).replace("\n", "\r\n")
     holder, found = _places(text, lists)
-    if plan.title is not None and holder is not None:
-        text = _applied(text, _title(text, holder, plan.title))
+    if plan.title is not None and holder and (edits := list(_title(text, holder, plan.title))):
+        text = _applied(text, edits)
         holder, found = _places(text, lists)
     old = entries(value(found, "plan"))
     sources = matches(old, plan.entries)
-    edits = {
+    changes = {
         source: list(_edits(text, found.value[source], old[source], entry, bool(found.flow_style)))
         for source, entry in zip(sources, plan, strict=True)
         if source is not None
     }
     if sources == list(range(len(old))):
-        return _applied(text, (edit for each in edits.values() for edit in each))
+        return _applied(text, (edit for each in changes.values() for edit in each))
     if not plan.entries:
         return _emptied(text, holder, found)
     if found.flow_style and old:
@@ -53,7 +53,9 @@ def update(text: str, plan: Plan, lists: Sequence[str] = ("entries", *WRAPPERS))
     chunks = [
         (
             source,
-            _new(entry, found, holder) if source is None else _old(text, found.value[source], edits[source]),
+            _new(entry, found, holder)
+            if source is None
+            else _old(text, found.value[source], changes[source]),
         )
         for source, entry in zip(sources, plan, strict=True)
     ]
@@ -78,9 +80,12 @@ def _places(text: str, lists: Sequence[str]) -> tuple[MappingNode | None, Sequen
 
 def _applied(text: str, edits: Iterable[_Edit], start: int = 0) -> str:
     """A text that begins at `start`, edited; edits at one place stay in order."""
-    for _, edit in sorted(enumerate(edits), key=lambda each: (each[1].start, each[0]), reverse=True):
-        text = text[: edit.start - start] + edit.text + text[edit.end - start :]
-    return text
+    parts: list[str] = []
+    done = start
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        parts += [text[done - start : edit.start - start], edit.text]
+        done = edit.end
+    return "".join([*parts, text[done - start :]])
 
 
 # -- scalars ---------------------------------------------------------------------------------------------
