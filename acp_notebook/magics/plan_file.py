@@ -98,7 +98,7 @@ def export(call: Invocation) -> str | None:
     return None
 
 
-_DONE = {"written": "Wrote {}", "updated": "Updated {}", "unchanged": "{} says so already"}
+_DONE = {"written": "Wrote {}", "updated": "Updated {}", "unchanged": "{} is up to date"}
 
 
 class Text(str):

@@ -323,7 +323,7 @@ def test_a_file_that_the_plan_was_read_from_is_updated_in_place(echo: Cells) -> 
     text = "# Mine\n\n1. [ ] a\n2. [ ] b <!-- note -->\n\nEnd"
     Path("plan.md").write_text(text)
     echo.run("%acp plan set plan.md")
-    assert echo.run("%acp plan export plan.md").text == "plan.md says so already\n"
+    assert echo.run("%acp plan export plan.md").text == "plan.md is up to date\n"
     echo.run("%acp plan done 2")
     assert echo.run("%acp plan export plan.md").text == "Updated plan.md\n"
     assert Path("plan.md").read_text() == text.replace("[ ] b", "[x] b")

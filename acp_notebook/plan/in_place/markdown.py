@@ -203,7 +203,7 @@ class _File:
         if not whole and len(before) == len(item.at):
             same = _common(before, after)
             ending = _common(before[max(same, 1) :][::-1], after[max(same, 1) :][::-1])
-        hang = " " * (item.hang or item.indent + 2)
+        hang = " " * (item.hang or self._hang(self.lines.lines[item.at[0]]))
         lines = [hang + line if line and n else line for n, line in enumerate(escape(after))]
         lines = lines[same : len(lines) - ending]
         numbers = item.at[same : len(item.at) - ending]
@@ -225,9 +225,15 @@ class _File:
         shown_box = mark if self.found.pattern is GLYPH_ITEM else f"[{mark}]"
         first, *rest = escape(shown(new.content).split("\n"))
         first = " ".join(filter(None, [shown_box, first])) if self.found.boxed or self.boxing else first
-        hang = " " * max(len(prefix.expandtabs(4)), column(line) + 2)
+        hang = " " * self._hang(line)
         lines = [(prefix + first).rstrip(" "), *(line and hang + line for line in rest)]
         return [lines[0] + comment(missed(new, self._read(lines))), *lines[1:]]
+
+    def _hang(self, line: str) -> int:
+        """The column of text below the first line of an item: that of its box or text."""
+        matched = self.found.pattern.match(line)
+        start = matched.start("box" if matched["box"] else "text") if matched else 0
+        return max(len(line[:start].expandtabs(4)), column(line) + 2)
 
     def _mark(self, status: str) -> str:
         """What is in the box of this status, as this file writes it; that of pending where no box says it."""

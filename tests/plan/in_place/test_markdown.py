@@ -188,6 +188,9 @@ def test_only_what_differs_is_touched(edits: Edits, expected: list[str]) -> None
     [
         pytest.param("1. a\n2. b\n", [AddEntry("c")], "1. a\n2. b\n3. c\n", id="numbered"),
         pytest.param(
+            "10. [ ] a\n", [UpdateEntry(1, content="a\n- b")], "10. [ ] a\n    - b\n", id="numbered-lines"
+        ),
+        pytest.param(
             "1) [ ] a\n9) [ ] b", [AddEntry("c", at=2)], "1) [ ] a\n9) [ ] c\n9) [ ] b", id="numbers"
         ),
         pytest.param(
