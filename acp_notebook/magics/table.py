@@ -24,14 +24,14 @@ from .command import Command, Option
 _PLAN = Option("plan", "the id of the plan; the current one by default", "ID", suggest.plans)
 _OLD_PLAN = Option("plan", "the id of a plan, or of one that was removed", "ID", suggest.past_plans)
 _PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
-_FORMAT = Option(
-    "format",
-    f"{' or '.join(FORMATS)}; told by the suffix or the text by default",
-    "F",
-    suggest.words(*FORMATS),
-)
+_READ = tuple(name for name, format in FORMATS.items() if format.parse)
+_PLAN_FILES = (*(suffix for name in _READ for suffix in FORMATS[name].suffixes), ".txt")
 
-_PLAN_FILES = (*(suffix for format in FORMATS.values() if format.parse for suffix in format.suffixes), ".txt")
+
+def _format(*names: str) -> Option:
+    said = f"{' or '.join(names)}; told by the suffix or the text by default"
+    return Option("format", said, "F", suggest.words(*names))
+
 
 _ROWS = (
     Command("", status.show),
@@ -86,7 +86,7 @@ _ROWS = (
         "plan set",
         plan_file.set_plan,
         "FILE|VAR",
-        (Option("title", "the plan's title", "TEXT"), _PLAN, _FORMAT),
+        (Option("title", "the plan's title", "TEXT"), _PLAN, _format(*_READ)),
         suggest.either(suggest.variables, suggest.files(_PLAN_FILES)),
         cell="a Markdown task list",
     ),
@@ -120,7 +120,7 @@ _ROWS = (
         plan_file.export,
         "[PATH]",
         (
-            _FORMAT,
+            _format(*FORMATS),
             _PLAN,
             Option("all", "all plans of the session"),
             Option("force", "overwrite a file that exists"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -230,3 +232,9 @@ def test_plans_that_are_no_lists_are_left_as_they_are_or_refused() -> None:
     assert update(text, plan, "json") == text
     with pytest.raises(PlanError, match="--force"):
         update(text, replace(plan, content="y"), "json")
+
+
+def test_what_takes_time_to_import_is_imported_when_it_is_needed() -> None:
+    code = "import sys, acp_notebook.magics.table; print({'yaml', 'pandas', 'nbformat'} & sys.modules.keys())"
+    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "set()\n"
