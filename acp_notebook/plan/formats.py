@@ -138,9 +138,16 @@ def guess(text: str) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if _JSON.match(text):
         return "json"
-    if _YAML.search(text) and not _BOX.search(text):
+    if _YAML.search(text) and not _BOX.search(text) and (_reads(text, "yaml") or not _reads(text, "md")):
         return "yaml"
     return "csv" if csv.has_header(text) else "md"
+
+
+def _reads(text: str, format: str) -> bool:
+    try:
+        return bool(parse_all(text, format))
+    except PlanError:
+        return False
 
 
 def _named(format: str) -> Format:

@@ -159,6 +159,7 @@ def test_a_plan_that_json_cannot_hold_is_refused(plan: Plan, message: str) -> No
         ("# comment\ntitle: T\r\nentries:\r\n  - a\r\n", "a"),
         ("---\nsteps:\n- a\n", "a"),
         ("status;task\ndone;a\n", "a"),
+        ("What to do, in order.\n\ntasks:\n- a\n", "a"),
         ("a: b, c", None),
     ],
 )
