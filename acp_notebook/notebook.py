@@ -207,8 +207,9 @@ def _with_still_form(view: View) -> View:
 
 
 def current() -> Session | None:
-    """The session that `%acp` talks to, or None."""
-    return _current
+    """The session that `%acp` talks to, or None. In a tool of a running turn, the session of this turn."""
+    mine = client.in_turn()
+    return mine if isinstance(mine, Session) else _current
 
 
 def use(session: Session) -> None:

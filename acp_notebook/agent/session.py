@@ -33,6 +33,7 @@ from ..protocol.messages import (
     ConfigOptionUpdate,
     Notice,
     SessionInfoUpdate,
+    Setter,
     StateUpdate,
     Usage,
     UserMessage,
@@ -164,11 +165,11 @@ class AgentSession:
     # -- settings ------------------------------------------------------------------------------------
 
     def set_config(
-        self, option_id: str, value: str | bool
+        self, option_id: str, value: str | bool, author: Setter = "person"
     ) -> tuple[ConfigOption, ...] | Awaitable[tuple[ConfigOption, ...]]:
         answer = self._config.set(option_id, value)
         if answer is not None:
-            return self._when_answered(answer)
+            return self._when_answered(answer, author)
         if self._config.host is not None and option_id in self._config.settings:
             self._config.host.read()  # they may be others now
         if self._token is None:
@@ -176,18 +177,18 @@ class AgentSession:
         elif option_id == self._models.id and self._models.model is not self._model:
             chosen, running = self._models.model.model_name, self._model.model_name
             self._notice(f"The next turn runs on {chosen}; this one goes on with {running}.")
-        return self._announce()
+        return self._announce(author)
 
-    async def _when_answered(self, answer: Awaitable[None]) -> tuple[ConfigOption, ...]:
+    async def _when_answered(self, answer: Awaitable[None], author: Setter) -> tuple[ConfigOption, ...]:
         await answer
-        return self._announce()
+        return self._announce(author)
 
-    def _announce(self) -> tuple[ConfigOption, ...]:
+    def _announce(self, author: Setter = "person") -> tuple[ConfigOption, ...]:
         """Send the options where they have changed, and return them."""
         options = self._config.options()
         if options != self._announced:
             self._announced = options
-            self._outbox.send(ConfigOptionUpdate(options))
+            self._outbox.send(ConfigOptionUpdate(options, author))
         return options
 
     def _use_model(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..plan import Author, PlanEdit
-from .messages import ConfigOption, Outcome, RequestPermission, Update
+from .messages import ConfigOption, Outcome, RequestPermission, Setter, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,12 @@ class AgentSide(Protocol):
         ...
 
     def set_config(
-        self, option_id: str, value: str | bool
+        self, option_id: str, value: str | bool, author: Setter = "person"
     ) -> tuple[ConfigOption, ...] | Awaitable[tuple[ConfigOption, ...]]:
         """Set an option and return all of them as they are then, at once or when the answer is there.
 
-        Raises `ConfigError`, and so may the awaitable: then the option is as it was.
+        `author` as in `ConfigOptionUpdate`. Raises `ConfigError`, and so may the awaitable: then the option
+        is as it was.
         """
         ...
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ..plan import Author, Plan
 
@@ -28,6 +28,9 @@ OMIT: Final = Omit.OMIT
 
 #: Why a turn ended (ACP v2 stop reasons).
 STOP_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error")
+
+#: Who sets an option.
+Setter = Literal["person", "agent"]
 
 #: Tool call states of a call that has ended.
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
@@ -62,6 +65,13 @@ class ConfigOption:
     values: tuple[ConfigValue, ...] = ()
     type: str = "select"
     description: str | None = None
+
+    @property
+    def current_name(self) -> str:
+        """The value in effect as people call it."""
+        if isinstance(self.current, bool):
+            return "on" if self.current else "off"
+        return next((value.name for value in self.values if value.value == self.current), str(self.current))
 
 
 # -- updates, agent to client ----------------------------------------------------------------------------
@@ -144,9 +154,20 @@ class PlanRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ConfigOptionUpdate:
-    """The complete list of options with the values in effect, in the agent's order."""
+    """The complete list of options with the values in effect, in the agent's order.
+
+    `author` is who has set what is new in it.
+    """
 
     options: tuple[ConfigOption, ...]
+    author: Setter = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentModeUpdate:
+    """The agent has changed its mode by itself (v1; in v2 a mode is a config option)."""
+
+    mode_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +263,7 @@ Update = (
     | PlanUpdate
     | PlanRemoved
     | ConfigOptionUpdate
+    | CurrentModeUpdate
     | SessionInfoUpdate
     | StateUpdate
     | Notice

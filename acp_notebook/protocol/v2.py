@@ -15,6 +15,7 @@ from .messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
     ConfigOptionUpdate,
+    CurrentModeUpdate,
     Fault,
     PlanRemoved,
     PlanUpdate,
@@ -132,7 +133,15 @@ def _plan(update: Object, remarks: Remarks) -> PlanUpdate:
 
 
 def _config_options(update: Object, remarks: Remarks) -> ConfigOptionUpdate:
-    return ConfigOptionUpdate(read_options(update.get("configOptions"), remarks))
+    return ConfigOptionUpdate(read_options(update.get("configOptions"), remarks), "agent")
+
+
+def _current_mode(update: Object, remarks: Remarks) -> CurrentModeUpdate:
+    """v1 only, but some agents mix the two."""
+    mode_id = update.get("currentModeId")
+    if not isinstance(mode_id, str):
+        raise Refused(f"'currentModeId' is {said(mode_id)}, not a text")
+    return CurrentModeUpdate(mode_id)
 
 
 def _tasks(text: str) -> tuple[Any, ...]:
@@ -162,6 +171,7 @@ READERS: Mapping[str, Callable[[Object, Remarks], Update | None]] = {
     "plan_update": _plan_update,
     "plan_removed": _plan_removed,
     "config_option_update": _config_options,
+    "current_mode_update": _current_mode,
     "agent_message_chunk": _text(AgentMessageChunk),
     "agent_thought_chunk": _text(AgentThoughtChunk),
 }

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -47,6 +48,9 @@ from .state import (
 from .turn import Turn
 
 log = logging.getLogger(__name__)
+
+#: Whose turn this code runs in: a tool, and what it calls, also on worker threads.
+_turn_of: ContextVar[Session | None] = ContextVar("acp_turn_of", default=None)
 
 #: Called after every change with the new state and each event that led to it, on the session's loop.
 Subscriber = Callable[[SessionState, Event], None]
@@ -237,7 +241,11 @@ class Session:
         return self._command(lambda: self._prompt(text, approve))
 
     def _prompt(self, text: str, approve: bool) -> Turn:
-        self._agent.prompt(text)
+        token = _turn_of.set(self)  # which the turn's task, made now, takes along
+        try:
+            self._agent.prompt(text)
+        finally:
+            _turn_of.reset(token)
         self._approve_turn = approve
         return self._turns[-1]
 
@@ -447,7 +455,9 @@ class Session:
             known = ", ".join(option.id for option in self.config_options)
             raise ConfigError(f"there is no option {option_id!r}: this session has {known or 'none'}")
         change = ConfigChange(self.name, option, value, self.update)
-        change.take(self._agent.set_config(option_id, value))
+        # subscribers hear of a turn in its context, and are none of the agent's
+        author = "agent" if in_turn() is self and not self._telling else "person"
+        change.take(self._agent.set_config(option_id, value, author))
         return change
 
     def _current(self, category: str) -> str | None:
@@ -552,3 +562,10 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<Session {self.name}: {'closed' if self._state.closed else self._state.status}>"
+
+
+def in_turn() -> Session | None:
+    """The session in whose running turn the caller is: its agent's tools and all that they call."""
+    session = _turn_of.get()
+    turn = session.state.turn if session is not None else None
+    return session if turn is not None and turn.stop_reason is None else None

@@ -19,6 +19,7 @@ from ..protocol.messages import (
     AgentThoughtChunk,
     ConfigOption,
     ConfigOptionUpdate,
+    CurrentModeUpdate,
     Fault,
     Notice,
     Outcome,
@@ -27,6 +28,7 @@ from ..protocol.messages import (
     RequestPermission,
     Selected,
     SessionInfoUpdate,
+    Setter,
     StateUpdate,
     ToolCallContentChunk,
     ToolCallUpdate,
@@ -284,8 +286,12 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             if plan_id not in state.plans or state.files.get(plan_id) == file:
                 return state
             return replace(state, files=_with(state.files, plan_id, file))
-        case ConfigOptionUpdate(options):
-            return replace(state, config=options)
+        case ConfigOptionUpdate(options, author):
+            return _with_options(state, options, author, at)
+        case CurrentModeUpdate(mode_id):
+            mode = state.option("mode")
+            options = tuple(replace(o, current=mode_id) if o is mode else o for o in state.config)
+            return _with_options(state, options, "agent", at)
         case SessionInfoUpdate(model, scripted):
             return replace(state, model=model, scripted=scripted)
         case UserMessage(text):
@@ -311,6 +317,22 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             return replace(state, faults=_with(state.faults, kind, state.faults.get(kind, 0) + more))
         case _:
             return state
+
+
+def _with_options(
+    state: SessionState, options: tuple[ConfigOption, ...], author: Setter, at: float
+) -> SessionState:
+    """The state with these options. What the agent has set by itself is said in its turn."""
+    before = {option.id: option.current for option in state.config}
+    state = replace(state, config=options)
+    if author != "agent":
+        return state
+    notices = [
+        Notice(f"The agent changed {option.name} to {option.current_name}.")
+        for option in options
+        if before.get(option.id, option.current) != option.current
+    ]
+    return _with_items(state, notices, at) if notices else state
 
 
 def _remembered(

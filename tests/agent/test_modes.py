@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -19,11 +20,13 @@ from pydantic_ai.tools import ToolDefinition
 from acp_notebook import (
     AdapterConfig,
     Call,
+    Output,
     PrepareToolsBridge,
     PrepareToolsMode,
     Say,
     ScriptedModel,
     Session,
+    current,
 )
 from acp_notebook.errors import ConfigError
 from acp_notebook.protocol.messages import Notice
@@ -394,3 +397,151 @@ def test_a_session_with_wrong_modes_does_not_start(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         Session("test", host="thread", **options)
+
+
+# -- the agent itself ------------------------------------------------------------------------------------
+
+
+def changing(how: str) -> Agent[None, str]:
+    """An agent that goes from `look` to `work` by a tool, in one of several ways, and says what it had."""
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        before = sorted(turn.tools)
+        changed = yield Call("change")
+        yield Say(f"{changed.text}: {','.join(before)} -> {','.join(sorted(turn.tools))}")
+
+    agent = Agent(model)
+
+    def now() -> str:
+        session = current()
+        assert session is not None
+        return f"{session.name} is in {session.set_mode('work')}"
+
+    match how:
+        case "sync":
+            agent.tool_plain(now, name="change")
+        case "async":
+
+            @agent.tool_plain
+            async def change() -> str:
+                await asyncio.sleep(0)
+                return now()
+
+        case _:
+
+            @agent.tool_plain(name="change")
+            async def change_on_a_thread() -> str:
+                return await asyncio.to_thread(now)
+
+    @agent.tool_plain
+    def wipe() -> str:
+        return "wiped"
+
+    return agent
+
+
+CHANGES = mode("look", {"change"}), WORKS
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "thread"])
+def test_a_tool_may_change_the_mode_of_its_own_session(hosted: Hosted, how: str) -> None:
+    agent = changing(how)
+    first = hosted(agent, modes=CHANGES, name="first")
+    other = hosted(agent, modes=CHANGES, name="other")  # the newest, so the one that %acp talks to
+    assert current() is other
+    turn = first.ask("go")
+    assert turn.text == "first is in work: change -> change,wipe"
+    assert (first.mode, other.mode) == ("work", "look")  # kept after the turn, and nobody else's
+    assert [type(item).__name__ for item in turn.state.items] == ["ToolCallState", "Notice", "Message"]
+    assert notices(first) == ["The agent changed Mode to Work."]
+    first.set_mode("look")
+    assert current() is other and notices(first) == ["The agent changed Mode to Work."]
+
+
+def test_instructions_and_prepare_functions_have_the_session_too(hosted: Hosted) -> None:
+    seen: list[str | None] = []
+
+    def prepare(ctx: RunContext[Any], tools: Tools) -> None:
+        seen.append((session := current()) and session.name)
+
+    desk = Desk(script_of())
+
+    @desk.agent.instructions
+    def instructions() -> str:
+        seen.append((session := current()) and session.name)
+        return ""
+
+    first = hosted(desk.agent, modes=[mode("m", prepare)], name="first")
+    hosted("test", name="other")
+    first.ask("go")
+    assert seen and set(seen) == {"first"}
+
+
+def test_what_follows_a_turn_is_not_the_agents_doing(hosted: Hosted) -> None:
+    """Subscribers, and what is done at a turn's end, are called in the turn's task."""
+    session = hosted(Desk(script_of("look")).agent, modes=[WORKS, LOOKS])
+    seen: list[Any] = []
+
+    def watch(state: Any, event: Any) -> None:
+        if getattr(event, "status", None) == "completed":
+            session.set_mode("look")
+
+    session.subscribe(watch)
+    turn = session.prompt("go")
+    turn.at_end(lambda: (seen.append(current()), session.set_mode("work")))
+    turn.wait(20)
+    assert session.mode == "work" and notices(session) == []
+
+
+# -- sessions that share an agent ------------------------------------------------------------------------
+
+
+def test_two_sessions_with_interleaved_turns_keep_their_modes_and_plans(hosted: Hosted) -> None:
+    """Both turns are in the middle at the same time, at each of their steps."""
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        seen: list[str] = []
+        for _ in range(3):
+            yield Call("meet")
+            seen.append(",".join(sorted((turn.tools | turn.outputs) - {"meet"})))
+        if "acp_task_plan" in turn.outputs:
+            yield Say(" | ".join(seen))
+            yield Output(plan_entries=[{"content": turn.prompt}])
+        elif "acp_set_plan" in turn.tools:
+            yield Call("acp_set_plan", entries=[{"content": turn.prompt}])
+            yield Say(" | ".join(seen))
+        else:
+            yield Say(" | ".join(seen))
+
+    barrier = threading.Barrier(2)
+    agent = Agent(model)
+    steps: dict[str, list[str]] = {"first": ["plan", "agent", "plan"], "second": ["ask", "plan", "agent"]}
+
+    @agent.tool_plain(metadata={"kind": "read"})
+    def meet() -> str:
+        barrier.wait(20)
+        session = current()
+        assert session is not None
+        session.set_mode(steps[session.name].pop(0))
+        barrier.wait(20)
+        return "met"
+
+    @agent.tool_plain
+    def wipe() -> str:
+        return "wiped"
+
+    first, second = hosted(agent, name="first", mode="plan"), hosted(agent, name="second", mode="agent")
+    turns = first.prompt("apples"), second.prompt("pears")
+    plan_tools = "acp_get_plan,acp_mark_plan_done,acp_set_plan,acp_update_plan_entry"
+    assert turns[0].wait(30).text == (
+        f"acp_get_plan,acp_task_plan | {plan_tools},wipe | acp_get_plan,acp_task_plan"
+    )
+    assert turns[1].wait(30).text == f" | acp_get_plan,acp_set_plan | {plan_tools},wipe".strip()
+    assert [entry.content for entry in first.plan] == ["apples"]
+    assert [entry.content for entry in second.plan] == ["pears"]
+    assert (first.mode, second.mode) == ("plan", "agent")
+    assert notices(first) == ["The agent changed Mode to Agent.", "The agent changed Mode to Plan."]

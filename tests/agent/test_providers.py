@@ -122,7 +122,7 @@ def test_a_hosts_plan_is_shown_from_the_start_and_read_before_each_step_and_at_t
     ]
     assert contents(session) == ["fetch", "load", "plot"]
     assert [item.text for item in turn.state.items if isinstance(item, Notice)] == [
-        'Told the agent: 2 added',
+        "Told the agent: 2 added",
         'Told the agent: 3. "plot" added, pending, medium priority',
     ]
     assert [revision.author for revision in session.plan_history()] == ["host"] * 3

@@ -32,6 +32,7 @@ from acp_notebook.protocol.messages import (
     Outcome,
     PermissionOption,
     RequestPermission,
+    Setter,
     StateUpdate,
     ToolCall,
     ToolCallUpdate,
@@ -88,7 +89,9 @@ class Puppet:
         self.running = False
         self.client.update(StateUpdate("idle", stop_reason, **fields))
 
-    def set_config(self, option_id: str, value: str | bool) -> tuple[ConfigOption, ...]:
+    def set_config(
+        self, option_id: str, value: str | bool, author: Setter = "person"
+    ) -> tuple[ConfigOption, ...]:
         if value in self.refuse:
             raise ConfigError(f"{value!r} is not to be had now")
         self.config = tuple(
@@ -97,7 +100,7 @@ class Puppet:
             )
             for o in self.config
         )
-        self.client.update(ConfigOptionUpdate(self.config))
+        self.client.update(ConfigOptionUpdate(self.config, author))
         return self.config
 
     def edit_plan(
