@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from .agent.adapter import (
         AcpSessionContext,
         AdapterConfig,
+        ConfigOptionsProvider,
         NativePlanPersistenceProvider,
         PlanProvider,
     )
+    from .agent.models import AdapterModel
     from .agent.modes import PrepareToolsBridge, PrepareToolsMode
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
     from .agent.task_plan import TaskPlan
+    from .agent.thinking import ThinkingBridge
     from .errors import AcpError
     from .extension import load_ipython_extension, unload_ipython_extension
     from .notebook import Session, current
     from .plan import Plan, PlanEntry
+    from .protocol.messages import ConfigOption, ConfigValue
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
 
@@ -37,7 +41,11 @@ __all__ = [
     "AcpError",
     "AcpSessionContext",
     "AdapterConfig",
+    "AdapterModel",
     "Call",
+    "ConfigOption",
+    "ConfigOptionsProvider",
+    "ConfigValue",
     "NativePlanPersistenceProvider",
     "Output",
     "PermissionRequest",
@@ -51,6 +59,7 @@ __all__ = [
     "Session",
     "TaskPlan",
     "Think",
+    "ThinkingBridge",
     "Turn",
     "current",
     "load_ipython_extension",
@@ -61,7 +70,11 @@ _HOMES = {
     "AcpError": ".errors",
     "AcpSessionContext": ".agent.adapter",
     "AdapterConfig": ".agent.adapter",
+    "AdapterModel": ".agent.models",
     "Call": ".agent.scripted",
+    "ConfigOption": ".protocol.messages",
+    "ConfigOptionsProvider": ".agent.adapter",
+    "ConfigValue": ".protocol.messages",
     "NativePlanPersistenceProvider": ".agent.adapter",
     "Output": ".agent.scripted",
     "PermissionRequest": ".session.permissions",
@@ -75,6 +88,7 @@ _HOMES = {
     "Session": ".notebook",
     "TaskPlan": ".agent.task_plan",
     "Think": ".agent.scripted",
+    "ThinkingBridge": ".agent.thinking",
     "Turn": ".session.turn",
     "current": ".notebook",
     "load_ipython_extension": ".extension",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from .agent.adapter import AdapterConfig
+    from .agent.models import AdapterModel
     from .agent.modes import PrepareToolsMode
     from .views.widget import View
 
@@ -35,7 +36,9 @@ class Session(client.Session):
     Args:
         agent: an `Agent`, a function that returns one, a `ScriptedModel` or another model, a model name such
             as `"openai:gpt-5"`, or `"demo"`.
-        model: a model or model name in place of the agent's own.
+        model: a model or model name in place of the agent's own, or one of `models` by its name.
+        models: what a person may choose from, besides the model that the agent begins with: model names,
+            models, or pairs of a name and either of these.
         name: what the session is called, by default as its agent. A live session of this name is closed.
         modes: the modes in place of `ask`, `plan` and `agent`; the session begins in the first.
         mode: the mode to begin in.
@@ -56,6 +59,7 @@ class Session(client.Session):
         agent: Any,
         *,
         model: str | Model | None = None,
+        models: Sequence[str | Model | tuple[str, str | Model] | AdapterModel] = (),
         name: str | None = None,
         modes: Sequence[PrepareToolsMode[Any]] | None = None,
         mode: str | None = None,
@@ -67,12 +71,15 @@ class Session(client.Session):
     ) -> None:
         from .agent.adapter import AdapterConfig
         from .agent.hosting import host as hosted_agent
+        from .agent.models import adapter_models
         from .agent.modes import as_bridge
         from .agent.session import AgentSession
 
-        hosted = hosted_agent(agent, model=model, name=name, deps=deps)
-
         adapter = config or AdapterConfig()
+        if models:
+            adapter = replace(adapter, available_models=adapter_models(models), allow_model_selection=True)
+        model = next((m.override for m in adapter.available_models if m.model_id == model), model)
+        hosted = hosted_agent(agent, model=model, name=name, deps=deps)
         if modes is not None:
             adapter = replace(adapter, capability_bridges=(*adapter.capability_bridges, as_bridge(modes)))
 

@@ -50,13 +50,25 @@ class HostOptions:
 
     def read(self) -> None:
         """Read the options again: at once, or when the provider has answered. Never raises."""
-        number = next(self._numbers)
+        if (reading := self._read(next(self._numbers))) is not None:
+            task = asyncio.get_running_loop().create_task(reading, name="acp host's options")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _read(self, number: int) -> Coroutine[Any, Any, None] | None:
         with self._calls.guarded(self.FAILED):
             found = self._provider.get_config_options(*self._arguments())
             if inspect.isawaitable(found):
-                self._start(self._read_later(found, number))
-            else:
-                self._take(found, number)
+                return self._read_later(found, number)
+            self._take(found, number)
+        return None
+
+    async def _read_later(self, reply: Awaitable[Any], number: int) -> None:
+        with self._calls.guarded(self.FAILED):
+            async with asyncio.timeout(PATIENCE):
+                found = await reply
+            self._take(found, number)
+            self._changed()
 
     def set(self, option: ConfigOption, value: str | bool) -> Awaitable[None] | None:
         """Ask the provider for a value. What is in effect then is what it answers.
@@ -76,8 +88,7 @@ class HostOptions:
             raise _refused(option, value, error) from error
         if inspect.isawaitable(reply):
             return self._set_later(option, value, reply, number)
-        self._answered(reply, number)
-        return None
+        return self._answered(reply, number)
 
     async def _set_later(
         self, option: ConfigOption, value: str | bool, reply: Awaitable[Any], number: int
@@ -87,21 +98,15 @@ class HostOptions:
                 found = await reply
         except Exception as error:
             raise _refused(option, value, error) from error
-        self._answered(found, number)
+        if (reading := self._answered(found, number)) is not None:
+            await reading
 
-    def _answered(self, found: Any, number: int) -> None:
+    def _answered(self, found: Any, number: int) -> Coroutine[Any, Any, None] | None:
         if found is None:  # it does not say, so it is asked
-            self.read()
-        else:
-            with self._calls.guarded(self.FAILED):
-                self._take(found, number)
-
-    async def _read_later(self, reply: Awaitable[Any], number: int) -> None:
+            return self._read(number)
         with self._calls.guarded(self.FAILED):
-            async with asyncio.timeout(PATIENCE):
-                found = await reply
             self._take(found, number)
-            self._changed()
+        return None
 
     def _take(self, found: Any, number: int) -> None:
         if number < self._newest:  # a later question was answered before
@@ -123,11 +128,6 @@ class HostOptions:
 
     def _arguments(self) -> tuple[Any, Any]:
         return self._calls.context(DEFAULT_PLAN_ID), self._calls.agent
-
-    def _start(self, reading: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(reading, name="acp host's options")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _plain(found: Any) -> list[Any]:

@@ -321,9 +321,9 @@ def _info(hosted: Hosted, model: Model) -> AgentInfo:
 
 
 def _usage(usage: RunUsage, messages: Sequence[ModelMessage]) -> Usage:
-    """What a run with these messages took. Only responses of a provider have a price that may be unknown."""
+    """What a run with these messages took. Only what came over a network has a price that may be unknown."""
     responses = (message for message in messages if isinstance(message, ModelResponse))
-    unpriced = sum(1 for response in responses if response.provider_name and response.usage.cost is None)
+    unpriced = sum(1 for response in responses if response.provider_url and response.usage.cost is None)
     return Usage(
         usage.input_tokens, usage.output_tokens, usage.requests, usage.tool_calls, usage.cost, unpriced
     )

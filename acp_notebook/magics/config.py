@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..errors import AcpError, ConfigError
 from ..notebook import Session
 from ..protocol.messages import ConfigOption
+from ..text import plain
+from ..views.values import as_json
 from .command import Invocation
 from .start import session_for
+
+#: Category → what to do where there is nothing to choose.
+NOTHING = {
+    "mode": "this agent has no mode to choose",
+    "thought_level": "this agent has no thinking effort to choose",
+    "model": "this session has no models to choose from: give them with Session(agent, models=[…])",
+}
+#: So many values of an option are listed in its line, or below it.
+LISTED, LISTED_BELOW = 12, 60
 
 
 def mode(call: Invocation) -> None:
     """Show the modes, or switch to one; a running turn follows."""
-    _show_or_set(call, "mode", "mode")
+    _show_or_set(call, "mode")
 
 
 def effort(call: Invocation) -> None:
     """Show the thinking efforts, or set one; a running turn follows."""
-    _show_or_set(call, "thought_level", "thinking effort")
+    _show_or_set(call, "thought_level")
 
 
-def _show_or_set(call: Invocation, category: str, what: str) -> None:
+def model(call: Invocation) -> None:
+    """Show the models to choose from, or choose that of the next turn."""
+    _show_or_set(call, "model")
+
+
+def _show_or_set(call: Invocation, category: str) -> None:
     session = session_for(call)
     option = session.state.option(category)
     if option is None:
-        raise ConfigError(f"this agent has no {what} to choose")
+        raise ConfigError(NOTHING[category])
     if call.text:
-        session.set_config(option.id, call.text)
-        print(f"{option.name}: {_said(_option(session, option.id).current)}")
+        _set(session, option, call.text, f"{option.name}:")
     else:
         print("\n".join(_choices(option)))
 
@@ -38,21 +54,25 @@ def config(call: Invocation) -> None:
     session = session_for(call)
     match call.words:
         case []:
-            print(
-                "\n".join(
-                    f"{option.id} = {_said(option.current)}  ({', '.join(_values(option))})"
-                    for option in session.config_options
-                )
-            )
+            options = session.config_options
+            print("\n".join(f"{option.id} = {_said(option)}{_valid(option)}" for option in options))
         case [option_id]:
             print("\n".join(_choices(_option(session, option_id))))
         case [option_id, value]:
-            session.set_config(
-                option_id, _boolean(value) if _option(session, option_id).type == "boolean" else value
-            )
-            print(f"{option_id} = {_said(_option(session, option_id).current)}")
+            _set(session, _option(session, option_id), value, f"{option_id} =")
         case _:
             raise AcpError(f"this is used as {call.command.usage}")
+
+
+def _set(session: Session, option: ConfigOption, word: str, called: str) -> None:
+    """Set an option, and print what is in effect then."""
+    value = _boolean(word) if option.type == "boolean" else word
+    in_effect = session.set_config(option.id, value)
+    later = (
+        " (from the next turn on)" if option.category == "model" and session.state.status != "idle" else ""
+    )
+    kept = "" if in_effect == value else f" ({word!r} was not taken)"
+    print(f"{called} {_said(_option(session, option.id))}{later}{kept}")
 
 
 def _option(session: Session, option_id: str) -> ConfigOption:
@@ -65,19 +85,34 @@ def _option(session: Session, option_id: str) -> ConfigOption:
 
 def _choices(option: ConfigOption) -> Iterator[str]:
     """The value in effect, then a line for each that can be chosen."""
-    yield f"{option.name}: {_said(option.current)}"
+    yield f"{option.name}: {_said(option)}"
     width = max((len(value.value) for value in option.values), default=0)
-    for value in option.values:
+    for value in option.values[:LISTED_BELOW]:
         mark = "*" if value.value == option.current else " "
-        yield f"{mark} {value.value:{width}}  {value.description or value.name}".rstrip()
+        about = ": ".join(filter(None, [value.group, value.description or value.name]))
+        yield plain(f"{mark} {value.value:{width}}  {about}".rstrip())
+    if len(option.values) > LISTED_BELOW:
+        yield f"  … and {len(option.values) - LISTED_BELOW} more"
+    if option.description:
+        yield plain(option.description)
 
 
-def _values(option: ConfigOption) -> list[str]:
-    return ["on", "off"] if option.type == "boolean" else [value.value for value in option.values]
+def _valid(option: ConfigOption) -> str:
+    """What can be chosen, in brackets; nothing where that is not known."""
+    if option.type == "boolean":
+        return "  (on, off)"
+    if option.type != "select":
+        return "  (can only be shown)"
+    values = [value.value for value in option.values]
+    more = [f"… {len(values) - LISTED} more"] if len(values) > LISTED else []
+    return plain(f"  ({', '.join(values[:LISTED] + more)})")
 
 
-def _said(value: str | bool) -> str:
-    return value if isinstance(value, str) else "on" if value else "off"
+def _said(option: ConfigOption) -> str:
+    current: Any = option.current
+    if isinstance(current, bool):
+        return "on" if current else "off"
+    return plain(current if isinstance(current, str) else as_json(current))
 
 
 def _boolean(word: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..notebook import Session, current
 from ..text import plain
-from ..views.values import count
+from ..views.values import count, spent
 from .command import Invocation
 from .plan import said
 from .start import model_name, session_for
@@ -37,6 +37,8 @@ def in_brief(session: Session) -> str:
     parts.append(f"plan {said(session.plan)}")
     if state.turn:
         parts.append(f"turn {state.turn.number} {state.turn.stop_reason or 'runs'}")
+    if (usage := session.usage).requests:
+        parts.append(", ".join([count(usage.requests, "model request"), *spent(usage)]))
     if session.permissions:
         parts.append(f"{count(len(session.permissions), 'approval')} pending")
     if faults := sum(state.faults.values()):

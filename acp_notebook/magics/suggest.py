@@ -24,6 +24,12 @@ def efforts(place: Place) -> Iterable[str]:
     return session.efforts if session else ()
 
 
+def models(place: Place) -> Iterable[str]:
+    """Models that the current session can choose from."""
+    session = current()
+    return session.models if session else ()
+
+
 def config(place: Place) -> Iterable[str]:
     """The ids of the session's options, then the values of the one that is named."""
     session = current()

@@ -133,6 +133,7 @@ _ROWS = (
     Command("plan undo", plan_history.undo, options=(_PLAN,)),
     Command("mode", config.mode, "[ID]", (), suggest.first(suggest.modes)),
     Command("effort", config.effort, "[LEVEL]", (), suggest.first(suggest.efforts)),
+    Command("model", config.model, "[ID]", (), suggest.first(suggest.models)),
     Command("config", config.config, "[ID [VALUE]]", (), suggest.config),
     Command("approvals", permissions.approvals),
     Command(

@@ -442,6 +442,7 @@ function morph(old, fresh) {
   if (old.hasAttribute("data-slot") || old.matches("textarea")) return;
   if (old.matches("input")) {
     old.defaultChecked = fresh.defaultChecked;
+    old.defaultValue = fresh.defaultValue;
     showInEffect(old);
     return;
   }
@@ -474,6 +475,7 @@ function showInEffect(field) {
   if (field.getAttribute("aria-busy") === "true") return;
   if (field.matches("select")) for (const option of field.options) option.selected = option.defaultSelected;
   else if (field.type === "checkbox") field.checked = field.defaultChecked;
+  else if (field.hasAttribute("data-config")) field.value = field.defaultValue;
 }
 
 function toggleForm(card, button) {

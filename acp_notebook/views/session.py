@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..protocol.messages import ConfigOption
 from ..session.state import SessionState, TurnState
 from .html import Html, tag
 from .parts import ROOT, Memo, Part
 from .plan import plan_parts
+from .settings import settings
 from .turn import item_parts, turn_parts
-from .values import as_json
 
 #: A view: given the state, what was made before, and whether it has controls.
 Render = Callable[[SessionState, Memo, bool], list[Part]]
 
-#: The slot of everything inside a view.
-VIEW = "view"
+#: The slots of everything inside a view, and of the settings in its header.
+VIEW, SETTINGS = "view", "settings"
 
 
 def render_session(state: SessionState, memo: Memo, controls: bool = True) -> list[Part]:
@@ -70,6 +69,8 @@ def _view(
     yield Part(VIEW, ROOT, root)
     if kind != "plan":
         yield Part("head", VIEW, _head(state, kind, turn, controls))
+    if kind == "session":
+        yield from memo.parts(SETTINGS, settings, state.config, SETTINGS, controls)
     yield from _plans(state, memo, controls, kind, plan_id)
     if turn:
         yield from turn_parts(turn, memo, slot=VIEW, controls=controls)
@@ -95,8 +96,6 @@ def _plans(state: SessionState, memo: Memo, controls: bool, kind: str, plan_id: 
 
 def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool) -> Html:
     light, words = _status(state, kind, turn)
-    options = state.config if kind == "session" else ()
-    fields = [part for option in options for part in (_setting(option, controls), " ")]
     cancel = tag("button", "Cancel turn", type="button", class_="acp-btn", data_action="cancel")
     cancellable = controls and state.status != "idle"
     show = tag("button", "Answer", type="button", class_="acp-btn acp-primary", data_action="show-request")
@@ -112,7 +111,8 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
         " ",
         tag(
             "span",
-            *fields,
+            tag("span", class_="acp-settings", data_slot=SETTINGS) if kind == "session" else None,
+            " ",
             show if asking else None,
             " ",
             cancel if cancellable else None,
@@ -149,33 +149,3 @@ def _status(state: SessionState, kind: str, turn: TurnState | None) -> tuple[str
 
 #: Stop reason → word, where the reason's own name is not the word.
 ENDED = {"end_turn": "finished", "error": "failed", "max_tokens": "out of tokens", "refusal": "refused"}
-
-
-def _setting(option: ConfigOption, controls: bool) -> Html:
-    """A select, a checkbox, or for types that this version does not know, the value alone."""
-    name = tag("bdi", option.name)
-    known = {value.value: value.name for value in option.values}
-    if not controls or option.type not in ("select", "boolean"):
-        value = tag("bdi", _value(option.current, known), class_="acp-value")
-        return tag("span", name, " ", value, class_="acp-setting", title=option.description)
-    if option.type == "boolean":
-        field = tag("input", type="checkbox", data_config=option.id, checked=option.current is True)
-        return tag("label", field, " ", name, class_="acp-setting", title=option.description)
-    values = list(known.items())
-    if isinstance(option.current, str) and option.current not in known:
-        values.insert(0, (option.current, option.current))
-    choices = [tag("option", label, value=value, selected=value == option.current) for value, label in values]
-    return tag(
-        "label",
-        name,
-        " ",
-        tag("select", *choices, data_config=option.id),
-        class_="acp-setting",
-        title=option.description,
-    )
-
-
-def _value(current: object, known: dict[str, str]) -> str:
-    if isinstance(current, bool):
-        return "on" if current else "off"
-    return known.get(current, current) if isinstance(current, str) else as_json(current)

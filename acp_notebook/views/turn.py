@@ -13,7 +13,7 @@ from .html import Html, tag
 from .markdown import Answer, PlainText
 from .parts import Memo, Part
 from .permission import permission
-from .values import arguments_list, block, count, seconds, shown, signature
+from .values import arguments_list, block, count, seconds, shown, signature, spent
 
 #: Tool call status → mark, and what is said beside it (None: nothing, but screen readers hear the status).
 CALL_MARKS = {
@@ -200,9 +200,7 @@ def _end(turn: TurnState, key: str) -> Iterator[Part]:
 
 
 def _usage(turn: TurnState) -> Html:
-    facts: list[str] = []
-    if turn.usage and turn.usage.total_tokens:
-        facts.append(count(turn.usage.total_tokens, "token"))
+    facts = spent(turn.usage) if turn.usage else []
     if turn.ended is not None:
         waited = f", {seconds(turn.waited)} of it waiting for you" if turn.waited >= 0.1 else ""
         facts.append(seconds(max(0.0, turn.ended - turn.started)) + waited)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, cast
 
 from ..masking import masked
+from ..protocol.messages import Usage
 from ..text import plain
 from .html import Html, tag, text
 
@@ -110,6 +112,20 @@ def arguments_list(arguments: Mapping[str, Any]) -> Html:
         rows.append(tag("dt", tag("bdi", name)))
         rows.append(tag("dd", tag("bdi", flat) if one_line else shown(value, name, whole)))
     return tag("dl", *rows, class_="acp-args") if rows else tag("p", "no arguments", class_="acp-quiet")
+
+
+def spent(usage: Usage) -> list[str]:
+    """What model calls took, as far as it is known: `1,204 tokens`, `$0.012`."""
+    facts = [count(usage.total_tokens, "token")] if usage.total_tokens else []
+    if usage.cost is not None:
+        facts.append(f"{'at least ' if usage.unpriced else ''}{dollars(usage.cost)}")
+    return facts
+
+
+def dollars(amount: Decimal) -> str:
+    """`$0.000012`, `$0.35`, `$12.40`: cents, and for less than that two digits."""
+    places = max(2, 1 - amount.adjusted()) if amount else 2
+    return f"${amount:,.{places}f}"
 
 
 def seconds(value: float) -> str:

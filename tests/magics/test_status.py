@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 from acp_notebook import current
 from acp_notebook.protocol import v2
@@ -20,6 +21,13 @@ def test_the_log_by_number_and_level(cells: Cells) -> None:
     assert cells.run("%acp log --level warning 1").text.endswith("WARNING careful\n")
     assert cells.fails("%acp log --level loud") == "'loud' is not a level: use debug, info, warning, error"
     assert cells.fails("%acp log many") == "'many' is not a number"
+
+
+def test_status_sums_what_the_turns_took(echo: Cells) -> None:
+    assert "request" not in echo.run("%acp status").text
+    for _ in range(2):
+        echo.run("%acp ask hello")
+    assert re.search(r" · turn 2 end_turn · 2 model requests, \d+ tokens\n$", echo.run("%acp status").text)
 
 
 def test_faults_in_updates_are_counted_and_to_be_read(echo: Cells) -> None:
