@@ -45,9 +45,18 @@ trap 'rm -rf "$work"' EXIT
 first=$(python_of 3.11)
 second=$(python_of 3.13)
 install_browser
-run_tests "${first:-python3}" "$@"
+status=0
+# Side by side, since most tests wait more than they compute. In the background, where `set -e` holds.
+run_tests "${first:-python3}" "$@" &
+first_part=$!
 if [ -n "$second" ] && [ "$second" != "$first" ]; then
-  run_tests "$second" -m "not browser and not kernels and not style" "$@"
+  run_tests "$second" -m "not browser and not kernels and not style" "$@" >"$work/second.log" 2>&1 &
+  second_part=$!
+  wait "$first_part" || status=1
+  wait "$second_part" || status=1
+  cat "$work/second.log"
 else
+  wait "$first_part" || status=1
   echo "No Python 3.13 here: its part was left out."
 fi
+exit "$status"
