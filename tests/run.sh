@@ -2,8 +2,8 @@
 # The whole test suite, from nothing: `bash tests/run.sh` on a fresh machine with Python 3.11 or newer.
 #
 # Makes environments of its own outside the tree, installs the package as its users get it, and runs
-# every test; then, where Python 3.13 is found, all tests there that need no browser. Chromium comes from
-# apt-get when there is none. Arguments go to pytest: `bash tests/run.sh tests/plan -k markdown`.
+# every test; and, where Python 3.13 is found, all tests there that need no browser. Chromium comes from
+# apt-get when there is none. Arguments go to pytest, on one Python: `bash tests/run.sh tests/plan -k markdown`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,8 +49,10 @@ status=0
 # Side by side, since most tests wait more than they compute. In the background, where `set -e` holds.
 run_tests "${first:-python3}" "$@" &
 first_part=$!
-if [ -n "$second" ] && [ "$second" != "$first" ]; then
-  run_tests "$second" -m "not browser and not kernels and not style" "$@" >"$work/second.log" 2>&1 &
+if [ $# -gt 0 ]; then
+  wait "$first_part" || status=1
+elif [ -n "$second" ] && [ "$second" != "$first" ]; then
+  run_tests "$second" -m "not browser and not kernels and not style" >"$work/second.log" 2>&1 &
   second_part=$!
   wait "$first_part" || status=1
   wait "$second_part" || status=1
