@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from .agent.adapter import AdapterConfig
     from .agent.models import AdapterModel
     from .agent.modes import PrepareToolsMode
+    from .views.plan_view import PlanView
     from .views.widget import View
 
 _live: dict[str, Session] = {}
+#: Plan views of closed sessions by the session's name: they stay until another session has it.
+_remaining: dict[str, set[PlanView]] = {}
 _current: Session | None = None
 
 
@@ -98,10 +101,11 @@ class Session(client.Session):
             raise
         self._view: View | None = None
         self._left: View | None = None
-        self._plan_view: View | None = None
+        self._plan_views: dict[str | None, PlanView] = {}
         self._shown_in: dict[int, Any] = {}
         if same := _live.get(self.name):
             same.close()
+        _close_remaining(self.name)
         _live[self.name] = self
         use(self)
 
@@ -125,13 +129,20 @@ class Session(client.Session):
             self._view = _with_still_form(session_view(self))
         return self._view
 
-    def plan_view(self) -> View:
-        """The plan alone, a widget. One per session."""
-        from .views.widget import plan_view
+    def plan_view(self, plan_id: str | None = None) -> PlanView:
+        """A plan alone, a widget whose `plan`, `progress` and `fraction` can be observed and linked.
 
-        if self._plan_view is None:
-            self._plan_view = _with_still_form(plan_view(self))
-        return self._plan_view
+        One for each plan, shown as often as you like; None follows the current plan. It stays when the
+        session closes, until another session has its name.
+        """
+        from .views.plan_view import plan_view
+
+        if plan_id not in self._plan_views:
+            self._plan_views[plan_id] = view = plan_view(self, plan_id)
+            _with_still_form(view)
+            if self.state.closed:
+                _remaining.setdefault(self.name, set()).add(view)
+        return self._plan_views[plan_id]
 
     def show_turn(self, turn: Turn) -> None:
         """Show a turn in the running cell: live while it runs, then in its final form, as plain HTML.
@@ -187,10 +198,10 @@ class Session(client.Session):
     def close(self) -> None:
         global _current
         super().close()
-        for view in (self._view, self._plan_view):
-            if view is not None:
-                view.close()
-        self._view = self._plan_view = None
+        if self._view is not None:
+            self._view.close()
+        self._view = None
+        _remaining.setdefault(self.name, set()).update(self._plan_views.values())
         if _live.get(self.name) is self:
             del _live[self.name]
         if _current is self:
@@ -234,3 +245,10 @@ def close_all() -> None:
     """Close every live session: what unloading the extension does."""
     for session in sessions():
         session.close()
+    for name in list(_remaining):
+        _close_remaining(name)
+
+
+def _close_remaining(name: str) -> None:
+    for view in _remaining.pop(name, ()):
+        view.close()

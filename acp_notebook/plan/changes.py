@@ -142,8 +142,8 @@ class Change:
 
 
 def _hunks(old: Entries, new: Entries) -> Iterator[Splice | Move]:
-    start = _common(old, new)
-    tail = _common_end(old[start:], new[start:])
+    start = common_start(old, new)
+    tail = common_end(old[start:], new[start:])
     gone, come = old[start : len(old) - tail], new[start : len(new) - tail]
     if not gone and not come:
         return
@@ -173,11 +173,11 @@ def _by_text(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
             yield Splice(start + j1, old[i1:i2], new[j1:j2])
 
 
-def _common(old: Entries, new: Entries) -> int:
-    """How many entries from the start are equal.
+def common_start(old: tuple[object, ...], new: tuple[object, ...]) -> int:
+    """How many members from the start are equal.
 
     Tuples compare identical members without looking into them, so halving slices costs next to nothing where
-    the entries are shared, as they are after an edit.
+    the members are shared, as entries are after an edit.
     """
     low, high = 0, min(len(old), len(new))
     while low < high:
@@ -189,8 +189,8 @@ def _common(old: Entries, new: Entries) -> int:
     return low
 
 
-def _common_end(old: Entries, new: Entries) -> int:
-    """How many entries from the end are equal."""
+def common_end(old: tuple[object, ...], new: tuple[object, ...]) -> int:
+    """How many members from the end are equal."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,9 +1,10 @@
 // Shows the keyed HTML parts that Python makes, changes only what changed, and sends clicks back.
-// One file, no imports: anywidget loads it from a Blob URL.
+// One module with rows.js and plan.js, no imports: anywidget loads it from a Blob URL.
 //
 // from the kernel   {t: "snapshot", n, parts: [[key, slot, html], …]}        everything, answers a hello
-//                   {t: "patch", n, set: [[key, slot, after, html], …], drop: [key, …]}
-//                   {t: "ack", id}, {t: "error", id, text}, {t: "file", id, name, text}
+//                   {t: "patch", n, set: [[key, html], …], drop: [key, …]}
+//                       [key, html, slot, after] for a part that is new or moves; html null: as it was
+//                   {t: "ack", id}, {t: "error", id, text}, {t: "file", id, name, text, mime}
 // to the kernel     {action: "hello"}, {action, id, …}
 
 /** Waits before another hello, in milliseconds. A busy kernel answers the ones it has when it gets to them. */
@@ -12,7 +13,10 @@ const HELLO_AGAIN = [1000, 2000, 4000, 8000, 16000];
 const PATIENCE = 2000;
 
 /** Attributes that belong to the person once the element is there. */
-const LOCAL = new Set(["open", "hidden", "tabindex", "value", "checked", "aria-expanded", "aria-busy", "data-lm-suppress-shortcuts"]);
+const LOCAL = new Set([
+  ...["open", "hidden", "tabindex", "value", "checked", "aria-expanded", "aria-busy", "data-lm-suppress-shortcuts"],
+  ...["data-index", "data-editing", "data-filter", "data-dragging", "data-dragged", "data-drop", "data-left"],
+]);
 
 class View {
   constructor(model, el) {
@@ -27,6 +31,7 @@ class View {
     this.live = false; // whether the kernel has answered a hello
     this.hellos = 0;
     this.ears = [];
+    this.plans = new Plans(this);
     // Keys are for this view: without this, Jupyter's own shortcuts take them first ("a" inserts a cell).
     el.setAttribute("data-lm-suppress-shortcuts", "true");
 
@@ -34,8 +39,11 @@ class View {
     this.listen("change", (event) => this.onChange(event));
     this.listen("submit", (event) => this.onSubmit(event));
     this.listen("keydown", (event) => this.onKey(event));
-    this.listen("mouseover", (event) => this.showRowTools(event.target));
-    this.listen("mouseleave", () => this.showRowTools(null));
+    this.listen("input", (event) => this.onInput(event.target));
+    this.listen("dblclick", (event) => this.onDoubleClick(event));
+    this.listen("pointerdown", (event) => this.plans.onPointerDown(event));
+    this.listen("mouseover", (event) => this.plans.showTools(event.target));
+    this.listen("mouseleave", () => this.plans.showTools(null));
     this.listen("focusin", (event) => this.onFocus(event.target));
     this.hear("msg:custom", (message) => this.onMessage(message));
     this.hear("change:state", () => this.onState());
@@ -59,7 +67,16 @@ class View {
     clearTimeout(this.helloTimer);
     for (const { timer } of this.pending.values()) clearTimeout(timer);
     for (const stop of this.ears) stop();
+    this.voice?.remove();
     this.closed = true;
+  }
+
+  /** The session is closed: what is shown stays, and nobody is there to say hello to. */
+  end() {
+    this.ended = true;
+    clearTimeout(this.helloTimer);
+    this.setLive(false);
+    this.unsay(this.el);
   }
 
   // -- the kernel --------------------------------------------------------------------------------
@@ -71,9 +88,15 @@ class View {
     this.hello();
   }
 
+  /** Patches were lost, so the kernel is there: nothing that a person does is interrupted. */
+  resync() {
+    this.hellos = 0;
+    this.hello();
+  }
+
   hello() {
     clearTimeout(this.helloTimer);
-    if (this.closed) return;
+    if (this.closed || this.ended) return;
     if (this.hellos > HELLO_AGAIN.length) {
       this.say(this.el, "No answer from the kernel. If it was restarted, run the cell again.", "status");
       return;
@@ -105,6 +128,7 @@ class View {
   onState() {
     const state = this.model.get("state");
     if (!this.live && state && state.n > this.n) this.snapshot(state);
+    if (state?.final) this.end();
   }
 
   onMessage(message) {
@@ -117,7 +141,7 @@ class View {
         // A view that opened later has not seen the ones before; the socket may have lost some.
         if (message.n <= this.n) break;
         if (message.n === this.n + 1 && this.patch(message)) this.n = message.n;
-        else if (this.live) this.connect();
+        else if (this.live) this.resync();
         break;
       case "ack":
         this.settle(message.id, null);
@@ -126,7 +150,7 @@ class View {
         this.settle(message.id, message.text);
         break;
       case "file":
-        if (this.pending.has(message.id)) download(message.name, message.text);
+        if (this.pending.has(message.id)) download(message);
         break;
     }
   }
@@ -139,7 +163,7 @@ class View {
     const set = parts.map(([key, slot, html]) => {
       const after = last.get(slot) ?? null;
       last.set(slot, key);
-      return [key, slot, after, html];
+      return [key, html, slot, after];
     });
     this.patch({ set, drop: [...this.parts.keys()].filter((key) => !keys.has(key)) });
     this.n = n;
@@ -147,31 +171,61 @@ class View {
 
   /** Returns false when the patch does not fit what is shown. */
   patch({ set, drop }) {
-    const sticking = [...this.el.querySelectorAll("[data-stick]")].filter(
-      (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 4,
-    );
+    const sticking = this.holders("[data-stick]").filter((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 4);
     const focused = this.focused();
     const trail = ancestors(focused, this.el);
+    const plans = this.plans.before();
+    this.rearranged = new Set(); // slots whose parts are others now, or stand in another order
     for (const key of drop) this.drop(key);
-    for (const one of set) if (!this.set(...one)) return false;
+    for (let at = 0, next; at < set.length; at = next) {
+      next = this.endOfNew(set, at);
+      if (next > at) {
+        if (!this.insert(set.slice(at, next))) return false;
+      } else if (!this.set(...set[(next = at + 1) - 1])) return false;
+    }
     for (const log of sticking) log.scrollTop = log.scrollHeight;
-    if (focused && this.focused() !== focused) this.refocus(focused, trail);
     if (!this.live) for (const field of this.el.querySelectorAll("select, input, textarea")) field.disabled = true;
-    for (const tools of this.el.querySelectorAll("li > .acp-row-tools")) this.labelRowTools(tools);
-    this.rove();
+    this.plans.after(plans, [...this.rearranged].filter((slot) => slot?.matches(".acp-entries")));
+    if (focused && !focused.isConnected) this.refocus(trail);
+    else if (focused && this.focused() !== focused) focused.focus({ preventScroll: true }); // it was moved
     return true;
   }
 
-  set(key, slot, after, html) {
+  /** Where the new parts that begin at `start`, each right behind the one before, come to their end. */
+  endOfNew(set, start) {
+    let end = start;
+    for (; end < set.length; end += 1) {
+      const [key, , slot, after] = set[end];
+      if (slot === undefined || this.parts.has(key)) break;
+      if (end > start && (slot !== set[end - 1][2] || after !== set[end - 1][0])) break;
+    }
+    return end;
+  }
+
+  /** New parts that stand together are parsed together: thousands of rows in one go. */
+  insert(set) {
+    const [, , slot, after] = set[0];
     const place = this.slots.get(slot);
     const before = after === null ? null : this.parts.get(after);
     if (!place || (after !== null && !before)) return false;
-    let part = this.parts.get(key);
-    if (!part) {
-      part = { slot, html, node: parse(html) };
-      this.parts.set(key, part);
-      this.addSlots(part.node);
-    } else if (part.html !== html) {
+    const template = document.createElement("template");
+    template.innerHTML = set.map(([, html]) => html).join("");
+    const nodes = [...template.content.children];
+    (before ? before.node.parentNode : place).insertBefore(template.content, before ? before.node.nextSibling : place.firstChild);
+    set.forEach(([key, html], at) => {
+      const node = nodes[at];
+      this.parts.set(key, { slot, html, node });
+      if (html.includes(" data-slot=")) this.addSlots(node);
+      this.plans.set(node, html);
+    });
+    this.rearranged.add(place);
+    return true;
+  }
+
+  set(key, html, slot, after) {
+    const part = this.parts.get(key);
+    if (!part) return false;
+    if (html !== null && part.html !== html) {
       const node = parse(html);
       if (node.nodeName === part.node.nodeName) morph(part.node, node);
       else {
@@ -181,11 +235,26 @@ class View {
       }
       part.html = html;
     }
+    if (slot !== undefined && !this.place(part, slot, after)) return false;
+    this.plans.set(part.node, part.html);
+    return true;
+  }
+
+  place(part, slot, after) {
+    const place = this.slots.get(slot);
+    const before = after === null ? null : this.parts.get(after);
+    if (!place || (after !== null && !before)) return false;
     part.slot = slot;
     const next = before ? before.node.nextSibling : place.firstChild;
-    if (next !== part.node && !(before && part.node.previousSibling === before.node && part.node.parentNode === place))
-      place.insertBefore(part.node, next);
+    if (next === part.node || (before && part.node.matches(".acp-entry") && step(before.node, 1) === part.node)) return true;
+    this.rearranged.add(place);
+    (before ? before.node.parentNode : place).insertBefore(part.node, next);
     return true;
+  }
+
+  /** The elements that hold parts, as far as they match. */
+  holders(selector) {
+    return [...this.slots.values()].filter((holder) => holder.matches(selector));
   }
 
   addSlots(node) {
@@ -200,9 +269,11 @@ class View {
   drop(key) {
     const part = this.parts.get(key);
     if (!part) return;
-    part.node.remove();
     this.parts.delete(key);
-    for (const [name, holder] of this.slots) if (name !== "" && part.node.contains(holder)) this.slots.delete(name);
+    if (part.html.includes(" data-slot="))
+      for (const [name, holder] of this.slots) if (name !== "" && part.node.contains(holder)) this.slots.delete(name);
+    this.rearranged.add(this.slots.get(part.slot));
+    if (!this.plans.keeps(part.node)) part.node.remove();
   }
 
   // -- focus -------------------------------------------------------------------------------------
@@ -213,7 +284,7 @@ class View {
   }
 
   /** The element that had the focus is gone: give it to what stands around it, never to another button. */
-  refocus(lost, trail) {
+  refocus(trail) {
     const around = trail.find((node) => this.el.contains(node));
     if (!around || this.focused()) return;
     const place = around.closest(".acp-permission, .acp-entry, .acp-plan, .acp-turn, .acp-view");
@@ -222,64 +293,26 @@ class View {
     place.focus({ preventScroll: true });
   }
 
-  /** One entry of each list takes part in the Tab order; arrow keys go to the others. */
-  rove(chosen) {
-    for (const list of this.el.querySelectorAll(".acp-entries")) {
-      if (chosen && !list.contains(chosen)) continue;
-      const stops = [...list.querySelectorAll(':scope > .acp-entry[tabindex="0"]')];
-      const stop = chosen ?? stops[0] ?? list.querySelector(":scope > .acp-entry[tabindex]");
-      for (const entry of stops) if (entry !== stop) entry.tabIndex = -1;
-      if (stop) stop.tabIndex = 0;
-    }
-  }
-
-  // -- tools of a row ------------------------------------------------------------------------------
-
-  /** Puts the buttons into the entry under `target`, and takes them from entries with neither pointer nor focus. */
-  showRowTools(target) {
-    const entry = this.live ? target?.closest?.(".acp-entry") : null;
-    for (const tools of this.el.querySelectorAll("li > .acp-row-tools")) {
-      const row = tools.parentNode;
-      if (row !== entry && !row.matches(":hover") && !row.contains(this.focused())) tools.remove();
-    }
-    if (!entry || entry.querySelector(".acp-row-tools")) return;
-    const template = entry.closest(".acp-plan")?.querySelector("[data-row-tools]");
-    if (!template) return;
-    const tools = template.cloneNode(true);
-    tools.removeAttribute("data-row-tools");
-    tools.removeAttribute("hidden");
-    tools.setAttribute("data-local", "");
-    entry.append(tools);
-    this.labelRowTools(tools);
-  }
-
-  labelRowTools(tools) {
-    const entry = tools.parentNode;
-    for (const button of tools.querySelectorAll("button")) {
-      const undo = button.dataset.status && button.dataset.status === entry.dataset.status;
-      const label = undo ? button.dataset.undo : button.title;
-      button.setAttribute("aria-label", `${label}, step ${entry.dataset.index}`);
-      button.setAttribute("aria-disabled", String(this.edge(button.dataset.op, entry)));
-    }
-  }
-
-  edge(op, entry) {
-    return (op === "up" && !entry.previousElementSibling) || (op === "down" && !entry.nextElementSibling);
-  }
-
   // -- events ------------------------------------------------------------------------------------
 
   onClick(event) {
     const button = event.target.closest("button");
     if (!button || !this.el.contains(button) || !this.live) return;
-    const { action, option, format, op, plan } = button.dataset;
+    const { action, option, format, op } = button.dataset;
     const card = button.closest(".acp-permission");
     if (option !== undefined) this.command({ action: "option", request: card.dataset.request, option }, button);
     else if (action === "edit-arguments" || action === "deny-with-reason") toggleForm(card, button);
     else if (action === "close-form") closeForms(card);
     else if (action === "show-request") this.showRequest();
-    else if (action === "export") this.command({ action, format, plan }, button);
-    else if (action === "plan") this.edit(op, plan, button);
+    else if (action === "export") this.command({ action, format, plan: where(button).plan }, button);
+    else if (action === "plan") this.plans.operate(op, button.closest(".acp-entry"), button);
+    else if (action === "cancel-edit") this.plans.closeEditor(button.form);
+    else if (action === "undo") this.plans.undo(button);
+    else if (action === "current") this.plans.goToCurrent(button);
+    else if (action === "exports") this.plans.toggleExports(button);
+    else if (action === "history") this.plans.toggleHistory(button);
+    else if (action === "now") this.plans.backToNow(button);
+    else if (action === "restore") this.plans.restore(button);
     else if (action) this.command({ action }, button);
   }
 
@@ -290,35 +323,29 @@ class View {
     card?.focus({ preventScroll: true });
   }
 
-  edit(op, plan, button) {
-    const entry = button.closest(".acp-entry");
-    const list = entry.parentNode;
-    const index = Number(entry.dataset.index);
-    if (this.edge(op, entry)) return;
-    const to = op === "up" ? index - 1 : op === "down" ? index + 1 : index;
-    const message = op === "up" || op === "down" ? { op: "move", index, to } : { op, index };
-    const focused = this.focused();
-    this.command({ action: "plan", plan, ...message }, button, () => {
-      if (!focused || !entry.contains(focused)) return;
-      // The focus goes along with the entry that was moved.
-      const now = list.querySelector(`:scope > [data-index="${to}"]`) ?? list.lastElementChild;
-      if (!now) return;
-      this.showRowTools(now);
-      this.rove(now);
-      (focused === entry ? now : now.querySelector(`[data-op="${op}"]`) ?? now).focus();
-    });
-  }
-
   onFocus(target) {
     // Notebook looks for shortcuts before the view hears of a key, and at the focused element before its parents.
     target.setAttribute("data-lm-suppress-shortcuts", "true");
-    this.showRowTools(target);
+    this.plans.showTools(target);
+  }
+
+  onInput(field) {
+    if (field.matches("textarea")) grow(field);
+    else if (field.name === "revision" && this.live) this.plans.slide(field);
+  }
+
+  onDoubleClick(event) {
+    const text = event.target.closest(".acp-text");
+    if (text && this.live && !event.target.closest("summary, a")) this.plans.edit(text.closest(".acp-entry"));
   }
 
   onChange(event) {
     const field = event.target;
     const id = field.dataset.config;
-    if (id === undefined || !this.live) return;
+    if (!this.live) return;
+    if (field.matches(".acp-filter")) this.plans.filter(field);
+    else if (field.dataset.field !== undefined) this.plans.choose(field);
+    if (id === undefined) return;
     const value = field.type === "checkbox" ? field.checked : field.value;
     this.command({ action: "config", option: id, value }, field, null, () => showInEffect(field));
   }
@@ -326,58 +353,50 @@ class View {
   onSubmit(event) {
     event.preventDefault();
     const form = event.target;
-    const { action, op, plan } = form.dataset;
-    const request = form.closest(".acp-permission")?.dataset.request;
-    const values = Object.fromEntries(new FormData(form));
     if (!this.live) return;
-    if (action !== "plan") this.command({ action, request, ...values }, form);
-    else if (values.content.trim()) this.add({ action, op, plan, ...values }, form);
-  }
-
-  /** The field is free at once: on a slow line the next step is typed before the kernel has answered. */
-  add(message, form) {
-    if (form.getAttribute("aria-busy") === "true") return;
-    const field = form.elements.content;
-    let added = false;
-    this.command(message, form, () => (added = true), () => {
-      if (!added && !field.value) field.value = message.content;
-    });
-    form.reset();
+    if (form.matches(".acp-edit")) this.plans.save(form);
+    else if (form.matches(".acp-add")) this.plans.add(form);
+    else {
+      const request = form.closest(".acp-permission")?.dataset.request;
+      this.command({ action: form.dataset.action, request, ...Object.fromEntries(new FormData(form)) }, form);
+    }
   }
 
   onKey(event) {
     event.stopPropagation();
+    const { target, key } = event;
+    const card = target.closest(".acp-permission");
+    const row = target.closest(".acp-entry");
+    const typing = target.matches("input, textarea, select");
     if (event.ctrlKey || event.metaKey) {
       // Saving is Jupyter's, also from here.
-      if (event.key === "s" && event.isTrusted && !this.el.parentElement?.dispatchEvent(new KeyboardEvent("keydown", event)))
+      if (key === "s" && event.isTrusted && !this.el.parentElement?.dispatchEvent(new KeyboardEvent("keydown", event)))
         event.preventDefault();
-      return;
-    }
-    const card = event.target.closest(".acp-permission");
-    const entry = event.target.closest(".acp-entry");
-    if (event.target.matches("input, textarea, select")) {
-      if (event.key === "Escape" && card) closeForms(card);
-    } else if (card && !event.altKey && !event.repeat && /^[a-z]$/i.test(event.key)) {
-      const button = card.querySelector(`button[data-key="${event.key}"]`);
+      if (key === "z" && row && !typing && !event.shiftKey && this.live && this.plans.template(row)) {
+        event.preventDefault();
+        this.plans.undo(row);
+      }
+    } else if (typing) this.onFieldKey(event, card);
+    else if (card && !event.altKey && !event.repeat && /^[a-z]$/i.test(key)) {
+      const button = card.querySelector(`button[data-key="${key}"]`);
       if (button && this.live) {
         event.preventDefault();
         button.click();
       }
-    } else if (entry) this.onEntryKey(event, entry);
+    } else if (row) this.plans.onKey(event, row);
+    else if (key === "Escape" && target.closest(".acp-exports"))
+      this.plans.toggleExports(target.closest(".acp-plan").querySelector('[data-action="exports"]'));
   }
 
-  onEntryKey(event, entry) {
-    const rows = [...entry.parentNode.querySelectorAll(":scope > .acp-entry")];
-    const at = rows.indexOf(entry);
-    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    if (event.altKey) {
-      this.showRowTools(entry);
-      entry.querySelector(`[data-op="${{ ArrowUp: "up", ArrowDown: "down" }[event.key]}"]`)?.click();
-    } else if (rows[to]) {
-      this.rove(rows[to]);
-      rows[to].focus();
+  onFieldKey(event, card) {
+    const { target, key } = event;
+    const form = target.closest(".acp-edit, .acp-add");
+    if (target.matches("[data-field]")) target.setAttribute("data-keyed", "");
+    if (key === "Escape" && card) closeForms(card);
+    else if (key === "Escape" && target.closest(".acp-edit")) this.plans.closeEditor(form);
+    else if (key === "Enter" && form && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      form.requestSubmit();
     }
   }
 
@@ -422,7 +441,19 @@ class View {
   }
 
   near(origin) {
-    return this.el.contains(origin) ? origin.closest(".acp-permission, .acp-plan, .acp-head") ?? this.el : this.el;
+    const places = ".acp-edit, .acp-permission, .acp-entry, .acp-plan, .acp-head";
+    return this.el.contains(origin) ? origin.closest(places) ?? this.el : this.el;
+  }
+
+  /** Says something that is there to be seen to those who do not see it. */
+  announce(text) {
+    if (!this.voice) {
+      this.voice = document.createElement("div");
+      this.voice.className = "acp-sr";
+      this.voice.setAttribute("aria-live", "polite");
+      this.el.append(this.voice);
+    }
+    this.voice.textContent = text;
   }
 }
 
@@ -439,7 +470,7 @@ function morph(old, fresh) {
   for (const { name, value } of fresh.attributes)
     if (!LOCAL.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const { name } of [...old.attributes]) if (!LOCAL.has(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
-  if (old.hasAttribute("data-slot") || old.matches("textarea")) return;
+  if (old.matches("[data-slot], textarea, .acp-index")) return;
   if (old.matches("input")) {
     old.defaultChecked = fresh.defaultChecked;
     old.defaultValue = fresh.defaultValue;
@@ -475,7 +506,7 @@ function showInEffect(field) {
   if (field.getAttribute("aria-busy") === "true") return;
   if (field.matches("select")) for (const option of field.options) option.selected = option.defaultSelected;
   else if (field.type === "checkbox") field.checked = field.defaultChecked;
-  else if (field.hasAttribute("data-config")) field.value = field.defaultValue;
+  else if (field.type === "range" || field.hasAttribute("data-config")) field.value = field.defaultValue;
 }
 
 function toggleForm(card, button) {
@@ -504,9 +535,9 @@ function ancestors(node, top) {
   return found;
 }
 
-function download(name, text) {
+function download({ name, text, mime }) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+  link.href = URL.createObjectURL(new Blob([text], { type: `${mime};charset=utf-8` }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -15,39 +15,70 @@ from ..session.state import Message, PermissionState, SessionState, Thought, Too
 from ..text import plain
 from .html import Html, tag
 from .parts import Memo, assemble
-from .plan import MARKS, UNKNOWN_MARK, progress
-from .session import Render, render_plan, render_session, render_turn, turn_of
+from .plan import progress
+from .rows import MARKS, UNKNOWN_MARK
+from .session import Render, plan_of, render_plan, render_session, render_turn, turn_of
 from .turn import ENDINGS
 from .values import signature
 
 
-@cache
 def stylesheet() -> str:
-    """The stylesheet of every view."""
+    """The stylesheet of every view, as it is written."""
     return files("acp_notebook").joinpath("static/acp.css").read_text(encoding="utf-8")
 
 
 @cache
-def _small_stylesheet() -> str:
-    """The stylesheet without comments and layout, for outputs that carry it along."""
-    text = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.DOTALL)
-    return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
+def module() -> str:
+    """The ES module of every view: self-contained, since it is loaded from where relative imports fail.
+
+    Every widget model carries it along, so without the comments, which stand on lines of their own.
+    """
+    names = ("rows.js", "plan.js", "acp.js")
+    source = "\n".join(
+        files("acp_notebook").joinpath("static", name).read_text(encoding="utf-8") for name in names
+    )
+    lines = (line.strip() for line in source.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/**")))
+
+
+def _small(css: str) -> str:
+    """A stylesheet without comments and layout: outputs and widgets carry it along."""
+    css = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL))
+    return re.sub(r"\s*([{};,])\s*", r"\1", css).strip()
+
+
+@cache
+def live_stylesheet() -> str:
+    """The stylesheet of live views."""
+    return _small(stylesheet())
+
+
+@cache
+def static_stylesheet() -> str:
+    """The stylesheet of static forms."""
+    return _small(re.sub(r"/\* live:.*?/\* end \*/", "", stylesheet(), flags=re.DOTALL))
 
 
 def static_bundle(
-    state: SessionState, view: str = "turn", turn_number: int | None = None, at: float | None = None
+    state: SessionState,
+    view: str = "turn",
+    turn_number: int | None = None,
+    at: float | None = None,
+    plan_id: str | None = None,
 ) -> dict[str, str]:
     """`text/html`, `text/markdown` and `text/plain` of a view as it is now, without controls.
 
-    `view` is `turn`, `session` or `plan`; `turn_number` is 1-based, the latest when None; `at` is the time on
-    the label in seconds since the epoch, now when None.
+    `view` is `turn`, `session` or `plan`; `turn_number` is 1-based, the latest when None; `plan_id` is the
+    plan's, the current one's when None; `at` is the time on the label in seconds since the epoch, now when
+    None.
     """
-    render: Render = {"session": render_session, "plan": render_plan()}.get(view) or render_turn(turn_number)
+    renders: dict[str, Render] = {"session": render_session, "plan": render_plan(plan_id)}
+    render = renders.get(view) or render_turn(turn_number)
     stamp = time.strftime("as of %Y-%m-%d %H:%M", time.localtime(at))
     turn = turn_of(state, turn_number) if view != "plan" else None
-    plans = list(state.plans.values()) if view != "plan" else [state.plan]
+    plans = list(state.plans.values()) if view != "plan" else [plan_of(state, plan_id)]
     label = tag("p", tag("small", f"{state.agent}, {stamp}"), class_="acp-stamp acp-quiet")
-    style = Html(f"<style>{_small_stylesheet()}</style>")
+    style = Html(f"<style>{static_stylesheet()}</style>")
     return {
         "text/html": tag("div", style, assemble(render(state, Memo(), False)), label, class_="acp-static"),
         "text/markdown": _markdown(state, plans, turn, stamp),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 from ..errors import AcpError, AlreadyAnswered, PermissionError
 from ..masking import unmasked
 from ..plan import AddEntry, MoveEntry, PlanEdit, RemoveEntry, UpdateEntry
+from ..plan.formats import FORMATS
 from ..session.permissions import PermissionRequest
 from ..session.session import Session
 
@@ -21,6 +22,7 @@ class File(NamedTuple):
 
     name: str
     text: str
+    mime: str
 
 
 def carry_out(session: Session, message: Message) -> File | None:
@@ -85,20 +87,20 @@ def _edit_arguments(session: Session, message: Message) -> None:
 
 
 def _plan(session: Session, message: Message) -> None:
-    session.edit_plan([_plan_edit(session, message)], message.get("plan"))
+    # The numbers are those that the person saw: a plan that changed since must not have a neighbour changed.
+    session.edit_plan([_plan_edit(message)], message.get("plan"), since=message.get("revision"))
 
 
-def _plan_edit(session: Session, message: Message) -> PlanEdit:
+def _plan_edit(message: Message) -> PlanEdit:
     index = message.get("index", 0)
     match message.get("op"):
         case "add":
             return AddEntry(message["content"].strip())
         case "update":
-            return UpdateEntry(index, message.get("content"), message.get("status"), message.get("priority"))
-        case "done":
-            return UpdateEntry(index, status=_toggled(session, message, "completed"))
-        case "start":
-            return UpdateEntry(index, status=_toggled(session, message, "in_progress"))
+            fields = {name: message[name] for name in ("content", "status", "priority") if name in message}
+            if not fields:
+                raise AcpError("nothing was changed: an update names content, status or priority")
+            return UpdateEntry(index, **fields)
         case "move":
             return MoveEntry(index, message["to"])
         case "remove":
@@ -109,19 +111,21 @@ def _plan_edit(session: Session, message: Message) -> PlanEdit:
             )
 
 
-def _toggled(session: Session, message: Message, status: str) -> str:
-    """`status`, or back to pending where the entry has it."""
-    plan = session.plans.get(message.get("plan", ""), session.plan)
-    index = message.get("index", 0)
-    has_it = 1 <= index <= len(plan) and plan[index - 1].status == status
-    return "pending" if has_it else status
+def _undo(session: Session, message: Message) -> None:
+    session.undo_plan(message.get("plan"))
+
+
+def _restore(session: Session, message: Message) -> None:
+    session.restore_plan(message["revision"], message.get("plan"))
 
 
 def _export(session: Session, message: Message) -> File:
-    plan = session.plans.get(message.get("plan", ""), session.plan)
-    format = message["format"]
+    plan = session.plans.get(message["plan"])
+    if plan is None:
+        raise AcpError("this plan has been removed: restore it first")
+    format = FORMATS[message["format"]]
     name = re.sub(r"[^\w-]+", "-", plan.title or plan.plan_id).strip("-")[:60] or "plan"
-    return File(f"{name}.{format}", plan.to(format))
+    return File(name + format.suffixes[0], format.mark + plan.to(message["format"]), format.mime)
 
 
 #: Action → what carries it out.
@@ -132,5 +136,7 @@ COMMANDS: dict[str, Callable[[Session, Message], File | None]] = {
     "deny-with-reason": _deny,
     "edit-arguments": _edit_arguments,
     "plan": _plan,
+    "undo": _undo,
+    "restore": _restore,
     "export": _export,
 }

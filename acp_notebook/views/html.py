@@ -48,13 +48,17 @@ def _attribute(name: str, value: str | int | bool) -> str:
 _VOID = frozenset({"br", "hr", "input"})
 
 
-def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
-    """An element: `class_` is `class`, `data_index` `data-index`; True is bare, None and False left out."""
-    opened = "".join(
-        _attribute(key, value)
-        for key, value in attributes.items()
-        if value is not None and value is not False
+def attributes(**values: str | int | bool | None) -> str:
+    """Attributes as they stand in a tag: `class_` is `class`, `data_index` `data-index`; True is bare, None
+    and False are left out."""
+    return "".join(
+        _attribute(key, value) for key, value in values.items() if value is not None and value is not False
     )
+
+
+def tag(name: str, /, *children: Child, **values: str | int | bool | None) -> Html:
+    """An element with these children and `attributes`."""
+    opened = attributes(**values)
     if name in _VOID:
         return Html(f"<{name}{opened}>")
     return Html(f"<{name}{opened}>{join(children)}</{name}>")

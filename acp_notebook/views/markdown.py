@@ -233,5 +233,7 @@ class PlainText:
 
 def inline_code(source: str) -> Html:
     """Text in which only `code` between backticks is marked up: for the one-line texts of plan entries."""
+    if "`" not in source:
+        return text(source)
     pieces = re.split(r"`([^`\n]+)`", source)
     return join(tag("code", piece) if position % 2 else piece for position, piece in enumerate(pieces))

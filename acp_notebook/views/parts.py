@@ -7,9 +7,11 @@ root (slot `""`). Elements with `data-slot` are empty in their own part; their c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
+from ..plan.changes import common_end, common_start
 from .html import Html
 
 T = TypeVar("T")
@@ -27,80 +29,121 @@ class Part(NamedTuple):
     html: Html
 
 
-#: `[key, slot, after, html]`: `after` is the key of the part before it in its slot, or None for the first.
-Set = tuple[str, str, str | None, str]
+#: Some parts of one slot, in order. The same objects stand for the same parts, so that ten thousand of them
+#: are compared at next to no cost where one has changed.
+Run = tuple[Part, ...]
+
+#: All parts of a view by slot, in order. A slot comes after the part that holds it.
+Layout = Mapping[str, Run]
+
+#: `[key, html]` for a part that changes where it stands. `[key, html, slot, after]` for one that is new or
+#: moves: `after` is the key of the part before it, None for the first; `html` is None where that is the same.
+Set = tuple[str, str] | tuple[str, str | None, str, str | None]
 
 
 class Patch(NamedTuple):
-    """What changes on the page: parts to set, in order, and keys of parts to drop."""
+    """What changes on the page: keys of parts to drop, then parts to set, in order."""
 
     set: list[Set]
     drop: list[str]
 
 
-def diff(painted: Sequence[Part], wanted: Sequence[Part]) -> Patch:
-    """The patch from `painted` to `wanted`: a part is set when it is new, changed or out of place."""
-    before = {part.key: part for part in painted}
-    keys = {part.key for part in wanted}
-    kept = {part.key for part in wanted if part.key in before and before[part.key].slot == part.slot}
-    order = _order(painted, kept)
-    last: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    disordered: set[str] = set()
-    changed: list[Set] = []
-    for part in wanted:
-        key, slot, html = part
-        if key in kept:
-            position = seen.get(slot, 0)
-            seen[slot] = position + 1
-            if order[slot][position] != key:
-                disordered.add(slot)  # from here on every part of the slot is put behind the one before it
-        old = before[key].html if key in kept else None
-        if slot in disordered or old is None or (old is not html and old != html):
-            changed.append((key, slot, last.get(slot), html))
-        last[slot] = key
-    return Patch(changed, [part.key for part in painted if part.key not in keys])
-
-
-def _order(parts: Sequence[Part], keys: set[str]) -> dict[str, list[str]]:
-    """The keys of each slot, in order, as far as they are in `keys`."""
-    order: dict[str, list[str]] = {}
+def layout(parts: Iterable[Part | Run]) -> Layout:
+    """The parts of a view by slot. A run is kept as it is where it is all that its slot has."""
+    slots: dict[str, list[Part | Run]] = {}
     for part in parts:
-        if part.key in keys:
-            order.setdefault(part.slot, []).append(part.key)
-    return order
+        if part:
+            slots.setdefault(part.slot if isinstance(part, Part) else part[0].slot, []).append(part)
+    return {slot: _run(found) for slot, found in slots.items()}
+
+
+def _run(found: list[Part | Run]) -> Run:
+    if len(found) == 1 and not isinstance(found[0], Part):
+        return found[0]
+    return tuple(part for one in found for part in ((one,) if isinstance(one, Part) else one))
+
+
+def all_parts(painted: Layout) -> Iterator[Part]:
+    """Every part of a view, each after the one that holds its slot."""
+    return (part for run in painted.values() for part in run)
+
+
+def diff(painted: Layout, wanted: Layout) -> Patch:
+    """The patch from `painted` to `wanted`."""
+    changed: list[Set] = []
+    gone: list[str] = []
+    for slot, new in wanted.items():
+        old = painted.get(slot, ())
+        if old is not new:
+            changed += _changes(old, new, gone)
+    for slot, old in painted.items():
+        if slot not in wanted:
+            gone += [part.key for part in old]
+    set_again = {one[0] for one in changed} if gone else ()  # parts that went to another slot
+    return Patch(changed, [key for key in gone if key not in set_again])
+
+
+def _changes(old: Run, new: Run, gone: list[str]) -> list[Set]:
+    """What has to be set in one slot; the keys that are no longer in it go to `gone`."""
+    start = common_start(old, new)
+    tail = common_end(old[start:], new[start:])
+    before = {part.key: (place, part.html) for place, part in enumerate(old[start : len(old) - tail])}
+    parts = new[start : len(new) - tail]
+    kept = [part.key for part in parts if part.key in before]
+    settled = {kept[n] for n in _longest_rise([before[key][0] for key in kept])}
+    changed: list[Set] = []
+    after = new[start - 1].key if start else None
+    for key, slot, html in parts:
+        was = before[key][1] if key in before else None
+        if key not in settled:
+            changed.append((key, None if was == html else html, slot, after))
+        elif was != html:
+            changed.append((key, html))
+        after = key
+    gone += before.keys() - set(kept)
+    return changed
+
+
+def _longest_rise(numbers: Sequence[int]) -> list[int]:
+    """The positions of a longest rising subsequence: parts that stay while the others go around them."""
+    ends: list[int] = []  # the lowest number that a rise of each length can end with, and its position
+    at: list[int] = []
+    before: list[int] = []
+    for position, number in enumerate(numbers):
+        length = bisect_left(ends, number)
+        ends[length : length + 1] = [number]
+        at[length : length + 1] = [position]
+        before.append(at[length - 1] if length else -1)
+    rise: list[int] = []
+    position = at[-1] if at else -1
+    while position >= 0:
+        rise.append(position)
+        position = before[position]
+    return rise
 
 
 _SLOT = re.compile(r' data-slot="([^"]*)"([^<>]*>)')
 
 
-def assemble(parts: Iterable[Part]) -> Html:
+def assemble(parts: Iterable[Part | Run]) -> Html:
     """All parts as one HTML text, each in its slot, for where no page patches them."""
-    children: dict[str, list[Html]] = {}
-    for part in parts:
-        children.setdefault(part.slot, []).append(part.html)
+    slots = layout(parts)
 
-    def fill(html: str) -> str:
-        return _SLOT.sub(lambda match: match[2] + "".join(map(fill, children.get(match[1], ()))), html)
+    def fill(slot: str) -> str:
+        html = "".join(part.html for part in slots.get(slot, ()))
+        return _SLOT.sub(lambda match: match[2] + fill(match[1]), html) if " data-slot=" in html else html
 
-    return Html("".join(map(fill, children.get(ROOT, ()))))
+    return Html(fill(ROOT))
 
 
 class Memo:
     """Keeps what was made for a key, and gives it back while what it was made from is the same.
 
-    The values of a session's state are frozen and shared between states, so identity tells. A new `scope`
-    (the number of the turn shown) forgets everything.
+    The values of a session's state are frozen and shared between states, so identity tells.
     """
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[tuple[Any, ...], Any]] = {}
-        self._scope: object = None
-
-    def scope(self, scope: object) -> None:
-        if scope != self._scope:
-            self._kept.clear()
-            self._scope = scope
 
     def __call__(self, key: str, make: Callable[[*Inputs], T], *inputs: *Inputs) -> T:
         """`make(*inputs)`, or what it was the last time where the inputs are the same."""
@@ -111,13 +154,23 @@ class Memo:
         self._kept[key] = inputs, made
         return made
 
-    def parts(self, key: str, make: Callable[[*Inputs], Iterable[Part]], *inputs: *Inputs) -> list[Part]:
+    def parts(
+        self, key: str, make: Callable[[*Inputs], Iterable[Part | Run]], *inputs: *Inputs
+    ) -> list[Part | Run]:
         """The same for what makes several parts."""
         return self(key, lambda *given: list(make(*given)), *inputs)
 
+    def inner(self, key: str, scope: str | int) -> Memo:
+        """A memo for what belongs to a scope, such as the turn shown: another one forgets everything."""
+        return self(key, lambda _: Memo(), scope)
+
 
 def _same(old: Any, new: Any) -> bool:
-    return old is new or (isinstance(old, str | int) and type(old) is type(new) and old == new)
+    if old is new or type(old) is not type(new):
+        return old is new
+    if hasattr(old, "_fields"):  # a NamedTuple is several inputs
+        return all(map(_same, old, new))
+    return isinstance(old, str | int) and old == new
 
 
 def slot_name(*names: str | int) -> str:

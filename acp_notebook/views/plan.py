@@ -3,162 +3,240 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from ..plan import Plan, PlanEntry
+from ..plan import PRIORITIES, STATUSES, Plan, PlanHistory
+from ..plan.changes import Entries
+from ..plan.formats import FORMATS
+from ..session.state import PlanFile
+from .history import changes_said, history_part, looking_part
 from .html import Html, join, tag
-from .markdown import inline_code, markdown
-from .parts import Memo, Part, slot_name
-from .values import block, shown, size
-
-#: Status → the mark in front of an entry, and what is said and, unless the look says it, shown.
-MARKS = {"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "–"}
-UNKNOWN_MARK = "◇"
-#: Longest entry text shown unfolded, in characters.
-LONG_ENTRY = 1_000
+from .markdown import markdown
+from .parts import Memo, Part, Run, slot_name
+from .rows import Look, RowList, row_html
+from .values import block
+from .values import shown as value
 
 
-def plan_parts(plan: Plan, memo: Memo, *, slot: str, controls: bool, stale: bool, alone: bool) -> list[Part]:
-    """The parts of one plan.
+class Shown(NamedTuple):
+    """A plan with what its view has to know about it.
 
-    `stale`: no turn runs any more, so entries in progress are not worked on; `alone`: no other plan is shown,
-    so this one needs no id for a name.
+    `looking` is the number of the revision that the person looks at, 0 where their history is open at the
+    latest; `note` is a line below the plan; `alone`: no other plan is shown, so that it needs no id for a
+    name; `live`: for a page, which may lack `controls` where nothing can be changed.
     """
-    return memo.parts(slot_name("plan", plan.plan_id), _plan_parts, plan, memo, slot, controls, stale, alone)
+
+    plan: Plan
+    history: PlanHistory
+    file: PlanFile | None
+    looking: int | None
+    note: str | None
+    alone: bool
+    live: bool
+    controls: bool
+
+    @property
+    def past(self) -> bool:
+        """Whether the plan is one that was."""
+        return bool(self.looking)
 
 
-def _plan_parts(
-    plan: Plan, memo: Memo, slot: str, controls: bool, stale: bool, alone: bool
-) -> Iterator[Part]:
-    key = slot_name("plan", plan.plan_id)
-    title = plan.title or ("Plan" if alone else f"Plan {plan.plan_id}")
-    label = f"Plan: {plan.title}" if plan.title else title
-    section = tag("section", class_="acp-plan", data_plan_id=plan.plan_id, aria_label=label, data_slot=key)
+def plan_parts(shown: Shown, memo: Memo, slot: str) -> list[Part | Run]:
+    """The parts of one plan."""
+    key = slot_name("plan", shown.plan.plan_id)
+    return memo.parts(key, _plan_parts, shown, key, memo, slot)
+
+
+def _plan_parts(shown: Shown, key: str, memo: Memo, slot: str) -> Iterator[Part | Run]:
+    plan, history = shown.plan, shown.history
+    title = plan.title or ("Plan" if shown.alone else f"Plan {plan.plan_id}")
+    section = tag(
+        "section",
+        class_="acp-plan",
+        data_plan_id=plan.plan_id,
+        data_revision=(len(history) or None) if shown.live else None,
+        data_looking=shown.looking or None,
+        aria_label=f"Plan: {plan.title}" if plan.title else title,
+        data_slot=key,
+    )
     yield Part(key, slot, section)
-    yield Part(f"{key}.head", key, _head(plan, title, controls))
-    yield from PLAN_TYPES.get(plan.type, _unknown)(plan, key, memo, controls)
-    if stale and any(entry.status == "in_progress" for entry in plan.entries):
-        note = "The turn ended with steps still in progress."
-        yield Part(f"{key}.note", key, tag("p", note, class_="acp-plan-note acp-quiet"))
+    far = progress(plan)
+    yield from _head(shown, title, key, far)
+    if shown.controls and shown.looking is not None:
+        yield history_part(history, f"{key}.history", key, shown.looking or len(history))
+    if shown.controls and shown.looking:
+        yield looking_part(history, f"{key}.looking", key, shown.looking)
+    yield from PLAN_TYPES.get(plan.type, _unknown)(shown, key, memo, far)
+    if shown.note and not shown.past:
+        yield Part(f"{key}.note", key, tag("p", shown.note, class_="acp-plan-note acp-quiet"))
 
 
-def progress(plan: Plan) -> str:
-    """`2 of 6 done · 1 cancelled`."""
-    done, total = plan.progress
-    cancelled = sum(entry.status == "cancelled" for entry in plan.entries)
-    return f"{done} of {total} done" + (f" · {cancelled} cancelled" if cancelled else "")
+class Progress(NamedTuple):
+    """How far a plan is; `current` is the 1-based number of the first entry in progress."""
+
+    done: int
+    total: int
+    cancelled: int
+    current: int | None
+
+    def __str__(self) -> str:
+        """`2 of 6 done · 1 cancelled`."""
+        cancelled = f" · {self.cancelled} cancelled" if self.cancelled else ""
+        return f"{self.done} of {self.total} done{cancelled}"
 
 
-def _head(plan: Plan, title: str, controls: bool) -> Html:
-    counts = progress(plan) if plan.entries else ""
-    exports = [
+def progress(plan: Plan) -> Progress:
+    """How far the plan is. Only completed entries are done; cancelled and unknown ones stay in the total."""
+    statuses = [entry.status for entry in plan.entries]
+    current = statuses.index("in_progress") + 1 if "in_progress" in statuses else None
+    return Progress(statuses.count("completed"), len(statuses), statuses.count("cancelled"), current)
+
+
+# -- head ------------------------------------------------------------------------------------------------
+
+
+def _head(shown: Shown, title: str, key: str, far: Progress) -> Iterator[Part]:
+    """Title, progress and tools: parts of their own, since a change of an entry changes few of them."""
+    plan, head = shown.plan, f"{key}.head"
+    yield Part(head, key, tag("div", class_="acp-plan-head", data_slot=head))
+    yield Part(f"{head}.title", head, tag("span", title, class_="acp-plan-title", dir="auto"))
+    if plan.entries:
+        # The blank is for readers without a stylesheet: GitHub, notebooks that are not trusted.
+        yield Part(f"{head}.counts", head, tag("span", f" {far}", class_="acp-quiet acp-num"))
+    if not shown.controls:
+        return
+    tools = f"{head}.tools"
+    yield Part(tools, head, tag("span", class_="acp-tools", data_slot=tools))
+    for name, html in _tools(shown, far):
+        yield Part(f"{tools}.{name}", tools, html)
+    if plan and not shown.past:
+        yield Part(f"{key}.exports", key, _exports())
+
+
+def _tools(shown: Shown, far: Progress) -> Iterator[tuple[str, Html]]:
+    plan, history = shown.plan, shown.history
+    if far.current is not None:
+        yield "current", _tool("current", f"▸ Step {far.current}", title="Go to the step in progress")
+    if len(plan) > 1:
+        yield "filter", _filter()
+    if history.undoable is not None and not shown.past:
+        undo = f"Undo: {history[history.undoable - 1].summary}"
+        yield "undo", _tool("undo", "Undo", title=undo)
+    if len(history) > 1:
+        number = tag("span", f"r{len(history)}", class_="acp-num")
+        pressed = str(shown.looking is not None).lower()
+        yield "history", _tool("history", "History ", number, aria_pressed=pressed)
+    if plan and not shown.past:
+        yield "export", _tool("exports", "Export", aria_expanded="false")
+
+
+def _tool(action: str, *label: str, **attributes: str) -> Html:
+    return tag("button", *label, type="button", class_="acp-btn acp-bare", data_action=action, **attributes)
+
+
+#: What the rows shown can be, as the page's stylesheet knows it, and in words.
+FILTERS = {
+    "all": "All steps",
+    "open": "Open",
+    "in_progress": "In progress",
+    "completed": "Done",
+    "cancelled": "Cancelled",
+    "other": "Other",
+}
+
+
+def _filter() -> Html:
+    options = [tag("option", words, value=value) for value, words in FILTERS.items()]
+    return tag("select", *options, class_="acp-filter", aria_label="Show steps")
+
+
+def _exports() -> Html:
+    buttons = [
         tag(
             "button",
-            f"Export .{format}",
+            format.label,
             type="button",
-            class_="acp-btn acp-bare",
+            class_="acp-btn",
             data_action="export",
-            data_format=format,
-            data_plan=plan.plan_id,
-            aria_label=f"Export the plan as {name}",
+            data_format=name,
+            aria_label=f"Export the plan as {format.label}",
         )
-        for format, name in (("md", "Markdown"), ("json", "JSON"))
+        for name, format in FORMATS.items()
     ]
-    return tag(
-        "div",
-        tag("span", title, class_="acp-plan-title", dir="auto"),
-        " ",  # readers without a stylesheet: GitHub, notebooks that are not trusted
-        tag("span", counts, class_="acp-quiet acp-num"),
-        tag("span", *exports, class_="acp-tools") if controls and plan else None,
-        class_="acp-plan-head",
-    )
+    label = tag("span", "Export as", class_="acp-quiet")
+    return tag("div", label, *buttons, class_="acp-exports", role="group", aria_label="Export", hidden=True)
 
 
 # -- items -----------------------------------------------------------------------------------------------
 
 
-def _items(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
-    done, total = plan.progress
-    if total:
-        bar = Html(f'<i style="width:{100 * done // total}%"></i>')
-        attributes = {
-            "aria_valuemin": 0,
-            "aria_valuemax": total,
-            "aria_valuenow": done,
-            "aria_label": progress(plan),
-        }
-        yield Part(
-            f"{key}.bar", key, tag("div", bar, class_="acp-progress", role="progressbar", **attributes)
-        )
-        entries = f"{key}.entries"
+def _items(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part | Run]:
+    plan, entries = shown.plan, f"{key}.entries"
+    if plan.entries:
+        yield Part(f"{key}.bar", key, _bar(far))
         # Without list-style some screen readers need the role to see a list.
         # Where no stylesheet is applied, numbers of the list's own would double the entries' numbers.
+        kind, digits = "ol" if shown.live else "ul", f"--acp-digits:{len(str(len(plan)))}"
         yield Part(
-            entries,
-            key,
-            tag("ol" if controls else "ul", class_="acp-entries", role="list", data_slot=entries),
+            entries, key, tag(kind, class_="acp-entries", role="list", style=digits, data_slot=entries)
         )
-        current = plan.current
-        for index, entry in enumerate(plan.entries, 1):
-            name = f"{entries}.{index}"
-            stop = controls and index == (current or 1)
-            html = memo(name, _entry, index, entry, controls, index == current, stop)
-            yield Part(name, entries, html)
+        yield _rows(shown, entries, memo, far.current)
+        if shown.controls:
+            yield Part(f"{key}.none", key, _NONE)
     else:
         yield Part(f"{key}.empty", key, tag("p", "No steps yet.", class_="acp-quiet acp-empty"))
-    if controls:
-        if total:
-            yield Part(f"{key}.tools", key, _row_tools(plan.plan_id))
-        yield Part(f"{key}.add", key, _add(plan.plan_id))
+    if shown.controls and not shown.past and plan.type == "items":
+        if plan.entries:
+            yield Part(f"{key}.tools", key, _ROW_TOOLS)
+        yield Part(f"{key}.add", key, _ADD)
 
 
-def _entry(index: int, entry: PlanEntry, controls: bool, current: bool, stop: bool) -> Html:
-    status, priority = entry.status, entry.priority
-    said = status.replace("_", " ").strip() if status in MARKS else status
-    # Words for what else only mark, colour or weight would say. Pending and medium go without saying.
-    words = [priority] if priority != "medium" else []
-    if status == "cancelled" or status not in MARKS:
-        words.append(status)
-    content = inline_code(entry.content)
-    if len(entry.content) > LONG_ENTRY:
-        summary = tag(
-            "summary",
-            inline_code(entry.content[:200] + "…"),
-            " ",
-            tag("span", size(entry.content), class_="acp-quiet"),
-        )
-        content = tag(
-            "details", summary, tag("div", content, class_="acp-pre", dir="auto"), class_="acp-fold"
-        )
+def _bar(far: Progress) -> Html:
+    bar = Html(f'<i style="width:{100 * far.done // far.total}%"></i>')
     return tag(
-        "li",
-        tag("span", MARKS.get(status, UNKNOWN_MARK), class_="acp-mark", aria_hidden="true"),
-        " ",
-        tag("span", str(index), class_="acp-index acp-num"),
-        " ",
-        tag("span", content, tag("span", f", {said}", class_="acp-sr"), class_="acp-text", dir="auto"),
-        " ",
-        tag("span", " · ".join(words), class_="acp-priority", dir="auto"),
-        class_="acp-entry",
-        data_index=index,
-        data_status=status,
-        data_priority=priority,
-        aria_current="step" if current else None,
-        tabindex=(0 if stop else -1) if controls else None,
+        "div",
+        bar,
+        class_="acp-progress",
+        role="progressbar",
+        aria_valuemin=0,
+        aria_valuemax=far.total,
+        aria_valuenow=far.done,
+        aria_label=str(far),
     )
 
 
-#: Operation → sign, what it does, and where it can be taken back: in which status, and what it does then.
-ROW_TOOLS: dict[str, tuple[str, str, str | None, str | None]] = {
-    "done": ("✓", "Mark as done", "completed", "Mark as not done"),
-    "start": ("▸", "Mark as in progress", "in_progress", "Mark as not in progress"),
-    "up": ("↑", "Move up", None, None),
-    "down": ("↓", "Move down", None, None),
-    "remove": ("✕", "Remove", None, None),
+def _rows(shown: Shown, slot: str, memo: Memo, current: int | None) -> Run:
+    plan = shown.plan
+    looks = {current: Look(True)} if current else {}
+    if not shown.live:
+        return _numbered(plan.entries, looks, slot)
+    if shown.looking:
+        for number, said in changes_said(shown.history[shown.looking - 1].change, plan).items():
+            looks[number] = Look(number == current, said)
+    return memo(f"{slot}.rows", RowList, slot).show(plan.entries, looks)
+
+
+def _numbered(entries: Entries, looks: dict[int, Look], slot: str) -> Run:
+    return tuple(
+        Part(f"{slot}.{number}", slot, row_html(entry, looks.get(number, Look()), number))
+        for number, entry in enumerate(entries, 1)
+    )
+
+
+#: Operation → sign, what it does, and its key; for two of them the status that it sets, and what it is called
+#: where it sets it back.
+_BUTTONS: dict[str, tuple[str, str, str | None, str | None, str | None]] = {
+    "done": ("✓", "Mark as done", None, "completed", "Mark as not done"),
+    "start": ("▸", "Mark as in progress", None, "in_progress", "Mark as not in progress"),
+    "edit": ("✎", "Edit", "Enter", None, None),
+    "up": ("↑", "Move up", "Alt+ArrowUp", None, None),
+    "down": ("↓", "Move down", "Alt+ArrowDown", None, None),
+    "remove": ("✕", "Remove", None, None, None),
 }
 
 
-def _row_tools(plan_id: str) -> Html:
-    """The buttons of a row, once for all rows: the page puts them where the pointer or the focus is."""
+def _row_tools() -> Html:
+    """The tools of a row, once for all rows: the page puts them where the pointer or the focus is."""
     buttons = [
         tag(
             "button",
@@ -167,60 +245,86 @@ def _row_tools(plan_id: str) -> Html:
             class_="acp-btn acp-bare",
             data_action="plan",
             data_op=op,
-            data_plan=plan_id,
             data_status=status,
             data_undo=undo,
             title=label,
+            aria_keyshortcuts=shortcut,
         )
-        for op, (sign, label, status, undo) in ROW_TOOLS.items()
+        for op, (sign, label, shortcut, status, undo) in _BUTTONS.items()
     ]
-    return tag("span", *buttons, class_="acp-row-tools", data_row_tools=True, hidden=True)
+    fields = [
+        tag(
+            "select",
+            *(tag("option", value.replace("_", " "), value=value) for value in values),
+            data_field=name,
+            title=name.capitalize(),
+        )
+        for name, values in (("status", STATUSES), ("priority", PRIORITIES))
+    ]
+    grip = tag("span", "⠿", class_="acp-grip", title="Drag to move", aria_hidden="true")
+    tools = [*buttons[:2], *fields, *buttons[2:], grip]
+    return tag("span", *tools, class_="acp-row-tools", data_row_tools=True, hidden=True)
 
 
-def _add(plan_id: str) -> Html:
+def _add() -> Html:
     field = tag(
-        "input",
-        name="content",
-        aria_label="Add a step",
-        placeholder="Add a step",
-        autocomplete="off",
-        dir="auto",
+        "textarea", name="content", rows=1, aria_label="Add a step", placeholder="Add a step", dir="auto"
     )
-    return tag("form", field, class_="acp-add", data_action="plan", data_op="add", data_plan=plan_id)
+    return tag("form", field, class_="acp-add", data_action="plan", data_op="add")
+
+
+_ROW_TOOLS, _ADD = _row_tools(), _add()
+_NONE = tag("p", "No step has this status.", class_="acp-none acp-quiet")
 
 
 # -- other types -----------------------------------------------------------------------------------------
 
 
-def _markdown(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
-    yield Part(f"{key}.text", key, tag("div", markdown(plan.content or ""), class_="acp-message", dir="auto"))
+def _markdown(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part]:
+    html = markdown(shown.plan.content or "")
+    yield Part(f"{key}.text", key, tag("div", html, class_="acp-message", dir="auto"))
 
 
-def _file(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
-    where = tag(
-        "p",
-        "The plan is kept in ",
-        tag("bdi", tag("code", plan.uri or "an unnamed file")),
-        class_="acp-plan-file",
-    )
+def _file(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part]:
+    uri, file = shown.plan.uri, shown.file
+    where = tag("p", "The plan is kept in ", tag("bdi", tag("code", uri or "an unnamed file")))
     yield Part(f"{key}.file", key, where)
+    if file is None or shown.past:  # nobody knows what the file held then
+        return
+    if file.text is not None:
+        is_markdown = (uri or "").lower().endswith((".md", ".markdown"))
+        text = markdown(file.text) if is_markdown else tag("pre", file.text, dir="auto")
+        # What can be scrolled has to be reached by keyboard.
+        box = tag(
+            "div",
+            text,
+            class_="acp-message acp-file",
+            dir="auto",
+            role="group",
+            aria_label="What the file holds",
+            tabindex=0 if shown.live else None,
+        )
+        yield Part(f"{key}.text", key, box)
+    if file.note:
+        yield Part(f"{key}.about", key, tag("p", file.note, class_="acp-quiet"))
 
 
-def _unknown(plan: Plan, key: str, memo: Memo, controls: bool) -> Iterator[Part]:
+def _unknown(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part | Run]:
+    plan = shown.plan
     label = tag(
         "p", "A plan of type ", tag("bdi", tag("code", plan.type)), ", shown as it came:", class_="acp-quiet"
     )
     body = [
         block(plan.content, "content") if plan.content else None,
-        shown(plan.raw, "plan") if plan.raw else None,
+        value(plan.raw, "plan") if plan.raw else None,
     ]
     if plan.entries:
-        yield from _items(plan, key, memo, controls=False)
+        yield from _items(shown, key, memo, far)
     yield Part(f"{key}.raw", key, tag("div", label, join(body)))
 
 
-#: Plan type → what makes its parts, given the plan, its section's key, the memo, and whether it has controls.
-PLAN_TYPES: dict[str, Callable[[Plan, str, Memo, bool], Iterator[Part]]] = {
+#: Plan type → what makes its parts, given the plan, its section's key, the memo, and how far the plan is.
+PLAN_TYPES: dict[str, Callable[[Shown, str, Memo, Progress], Iterator[Part | Run]]] = {
     "items": _items,
     "markdown": _markdown,
     "file": _file,

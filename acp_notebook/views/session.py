@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
+from ..plan import Plan, PlanHistory
 from ..session.state import SessionState, TurnState
+from .history import left_in_progress, removed_plans
 from .html import Html, tag
-from .parts import ROOT, Memo, Part
-from .plan import plan_parts
+from .parts import ROOT, Memo, Part, Run
+from .plan import Shown, plan_parts
 from .settings import settings
 from .turn import item_parts, turn_parts
 
-#: A view: given the state, what was made before, and whether it has controls.
-Render = Callable[[SessionState, Memo, bool], list[Part]]
+#: What a person looks at by plan id: the number of a revision, 0 where the history is open at the latest.
+Looking = Mapping[str, int]
+NOW: Looking = {}
+
+
+class Render(Protocol):
+    """A view: the state as parts, given what was made before, whether they are for a page, where buttons work
+    while the session lives, and what the person at the page looks at."""
+
+    def __call__(
+        self, state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+    ) -> list[Part | Run]: ...
+
 
 #: The slots of everything inside a view, and of the settings in its header.
 VIEW, SETTINGS = "view", "settings"
 
 
-def render_session(state: SessionState, memo: Memo, controls: bool = True) -> list[Part]:
+def render_session(
+    state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+) -> list[Part | Run]:
     """The session: who works, settings, plans, the latest turn."""
-    return list(_view(state, memo, controls, "session", state.turn))
+    return list(_view(state, memo, live, looking, "session", state.turn))
 
 
 def render_turn(number: int | None = None) -> Render:
     """The view of one turn: state, plans, the turn itself. `number` is 1-based; None follows the latest."""
 
-    def render(state: SessionState, memo: Memo, controls: bool = True) -> list[Part]:
-        return list(_view(state, memo, controls, "turn", turn_of(state, number)))
+    def render(
+        state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+    ) -> list[Part | Run]:
+        return list(_view(state, memo, live, looking, "turn", turn_of(state, number)))
 
     return render
 
@@ -42,22 +60,31 @@ def turn_of(state: SessionState, number: int | None) -> TurnState | None:
 def render_plan(plan_id: str | None = None) -> Render:
     """The view of one plan alone; None follows the current one."""
 
-    def render(state: SessionState, memo: Memo, controls: bool = True) -> list[Part]:
-        return list(_view(state, memo, controls, "plan", None, plan_id))
+    def render(
+        state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+    ) -> list[Part | Run]:
+        return list(_view(state, memo, live, looking, "plan", None, [plan_of(state, plan_id)]))
 
     return render
+
+
+def plan_of(state: SessionState, plan_id: str | None) -> Plan:
+    """The plan with this id, the current one when None; an empty one where there is none."""
+    if plan_id is None:
+        return state.plan
+    return state.plans.get(plan_id) or Plan(plan_id=plan_id)
 
 
 def _view(
     state: SessionState,
     memo: Memo,
-    controls: bool,
+    live: bool,
+    looking: Looking,
     kind: str,
     turn: TurnState | None,
-    plan_id: str | None = None,
-) -> Iterator[Part]:
-    memo.scope(turn.number if turn else 0)
-    controls = controls and not state.closed
+    plans: list[Plan] | None = None,
+) -> Iterator[Part | Run]:
+    controls = live and not state.closed
     root = tag(
         "div",
         class_="acp-view" if state.status == "idle" else "acp-view acp-running",
@@ -71,24 +98,42 @@ def _view(
         yield Part("head", VIEW, _head(state, kind, turn, controls))
     if kind == "session":
         yield from memo.parts(SETTINGS, settings, state.config, SETTINGS, controls)
-    yield from _plans(state, memo, controls, kind, plan_id)
+    if plans is None:
+        plans = list(state.plans.values()) or ([state.plan] if kind == "session" else [])
+    for plan in plans:
+        history = state.history.get(plan.plan_id) or memo(f"no history {plan.plan_id}", PlanHistory, plan)
+        look = looking.get(plan.plan_id) if controls else None
+        shown = Shown(
+            plan=memo(f"past {plan.plan_id}", history.plan_at, look) if look else plan,
+            history=history,
+            file=state.files.get(plan.plan_id),
+            looking=look,
+            note=_left(state, memo, kind, turn, history),
+            alone=len(plans) == 1,
+            live=live,
+            controls=controls,
+        )
+        yield from plan_parts(shown, memo, VIEW)
+    if kind == "session" and controls and (removed := removed_plans(state)):
+        yield Part("removed", VIEW, removed)
     if turn:
-        yield from turn_parts(turn, memo, slot=VIEW, controls=controls)
+        yield from turn_parts(turn, memo.inner("turn", turn.number), slot=VIEW, controls=controls)
     if kind == "session":
         for position, item in enumerate(state.outside):
             yield from item_parts(item, f"outside{position}", VIEW, memo, controls)
 
 
-def _plans(state: SessionState, memo: Memo, controls: bool, kind: str, plan_id: str | None) -> Iterator[Part]:
-    stale = state.status == "idle" and bool(state.turns)
-    plans = list(state.plans.values())
-    if kind == "plan":
-        plans = [state.plan if plan_id is None else state.plans.get(plan_id, state.plan)]
-    elif kind == "session" and not plans:
-        plans = [state.plan]
-    for plan in plans:
-        alone = len(plans) == 1
-        yield from plan_parts(plan, memo, slot=VIEW, controls=controls, stale=stale, alone=alone)
+def _left(
+    state: SessionState, memo: Memo, kind: str, turn: TurnState | None, history: PlanHistory
+) -> str | None:
+    """That a turn ended with steps in progress: beside that turn, and beside the plan until they move on."""
+    if state.status != "idle" or not state.turns:
+        return None
+    ended = memo(f"left {history.plan.plan_id}", left_in_progress, history)
+    if ended is None or (kind == "turn" and turn is not None and turn.number != ended):
+        return None
+    which = "The turn" if kind == "turn" or ended == len(state.turns) else f"Turn {ended}"
+    return f"{which} ended with steps still in progress."
 
 
 # -- header ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..protocol.messages import FINAL_STATUSES, Notice
 from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
 from .html import Html, tag
 from .markdown import Answer, PlainText
-from .parts import Memo, Part
+from .parts import Memo, Part, Run
 from .permission import permission
 from .values import arguments_list, block, count, seconds, shown, signature, spent
 
@@ -41,13 +41,13 @@ LONG_PROMPT = 2_000
 OUTPUT = 12_000
 
 
-def turn_parts(turn: TurnState, memo: Memo, *, slot: str, controls: bool) -> list[Part]:
+def turn_parts(turn: TurnState, memo: Memo, *, slot: str, controls: bool) -> list[Part | Run]:
     """The parts of a turn."""
     key = f"t{turn.number}"
     return memo.parts(key, _turn_parts, turn, memo, key, slot, controls)
 
 
-def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool) -> Iterator[Part]:
+def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool) -> Iterator[Part | Run]:
     yield Part(key, slot, tag("section", class_="acp-turn", aria_label=f"Turn {turn.number}", data_slot=key))
     yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", _prompt, turn.prompt))
     last = len(turn.items) - 1
@@ -71,12 +71,12 @@ def _prompt(prompt: str) -> Html:
     return tag("div", tag("b", "You"), " ", tag("bdi", prompt), class_="acp-prompt")
 
 
-def item_parts(item: Item, name: str, slot: str, memo: Memo, controls: bool) -> list[Part]:
+def item_parts(item: Item, name: str, slot: str, memo: Memo, controls: bool) -> list[Part | Run]:
     """The parts of an item that stands outside any turn."""
     return memo.parts(name, _item, item, name, slot, memo, True, controls)
 
 
-def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool) -> Iterator[Part]:
+def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool) -> Iterator[Part | Run]:
     match item:
         case Message():
             yield from _message(item, name, slot, memo, final)
@@ -90,7 +90,7 @@ def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: b
             yield Part(name, slot, _notice(item))
 
 
-def _message(item: Message, name: str, slot: str, memo: Memo, final: bool) -> Iterator[Part]:
+def _message(item: Message, name: str, slot: str, memo: Memo, final: bool) -> Iterator[Part | Run]:
     yield Part(name, slot, tag("div", class_="acp-message", dir="auto", data_slot=name))
     answer = memo(f"{name}.answer", Answer)
     wrapper: str | None = None
@@ -105,7 +105,7 @@ def _message(item: Message, name: str, slot: str, memo: Memo, final: bool) -> It
         )
 
 
-def _thought(item: Thought, name: str, slot: str, memo: Memo) -> Iterator[Part]:
+def _thought(item: Thought, name: str, slot: str, memo: Memo) -> Iterator[Part | Run]:
     inside = f"{name}.text"
     said = (
         "Thinking…" if item.ended is None else f"Thought for {seconds(max(0.0, item.ended - item.started))}"
@@ -179,7 +179,7 @@ def _notice(notice: Notice) -> Html:
     )
 
 
-def _end(turn: TurnState, key: str) -> Iterator[Part]:
+def _end(turn: TurnState, key: str) -> Iterator[Part | Run]:
     reason = turn.stop_reason or ""
     if reason != "end_turn":
         said = ENDINGS.get(reason, f"The turn ended: {reason}.")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import TimerHandle
-from collections.abc import Callable, Sequence
-from importlib.resources import files
+from collections.abc import Callable
 from typing import Any, cast
 
 import anywidget
@@ -17,11 +16,11 @@ import traitlets
 from ..errors import AcpError
 from ..session.session import Session
 from ..session.state import Closed, Event, SessionState
-from .bundle import static_bundle, stylesheet
+from .bundle import live_stylesheet, module, static_bundle
 from .commands import Message, carry_out, pending_request
 from .html import Html, tag
-from .parts import Memo, Part, diff
-from .session import Render, render_plan, render_session, render_turn
+from .parts import Layout, Memo, all_parts, diff, layout
+from .session import Render, render_session, render_turn
 
 log = logging.getLogger(__name__)
 
@@ -35,24 +34,36 @@ REST = 1.0
 
 
 class View(anywidget.AnyWidget):
-    """A live view of a session, made by `session_view`, `turn_view` or `plan_view` on the session's loop.
+    """A live view of a session, made on the session's loop.
 
-    `kind` is `session`, `turn` or `plan`; `number` is the turn's.
+    `kind` is `session`, `turn` or `plan`; `number` is the turn's, `plan_id` the plan's.
     """
 
-    _esm = files("acp_notebook").joinpath("static/acp.js").read_text(encoding="utf-8")
-    _css = stylesheet()
+    _esm = module()
+    _css = live_stylesheet()
 
     state = traitlets.Dict().tag(sync=True)
-    """What a page shows at first: `{"n": number of the last patch, "parts": [[key, slot, html], …]}`."""
+    """What a page shows at first: `{"n": number of the last patch, "parts": [[key, slot, html], …]}`.
 
-    def __init__(self, session: Session, render: Render, kind: str, number: int | None = None) -> None:
+    With `"final": true` nothing comes after it: the session is closed.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        render: Render,
+        kind: str,
+        number: int | None = None,
+        plan_id: str | None = None,
+    ) -> None:
         self._session = session
         self._loop = session.host.loop
         self._render = render
-        self._kind, self._number = kind, number
+        self._kind, self._number, self._plan_id = kind, number, plan_id
         self._memo = Memo()
-        self._painted: tuple[int, Sequence[Part]] = (0, render(session.state, self._memo, True))
+        #: What the person at the page looks at: see `session.Looking`.
+        self._looking: dict[str, int] = {}
+        self._painted: tuple[int, Layout] = (0, self._wanted())
         #: How many times a page has rendered it.
         self.hellos = 0
         self._greeted = self._dirty = self._closed = False
@@ -61,9 +72,10 @@ class View(anywidget.AnyWidget):
         self._at_rest: Callable[[dict[str, str]], None] | None = None
         self.before_display: Callable[[], None] | None = None
         super().__init__()
-        session.host.route(cast(Any, self).comm)
-        self.on_msg(self._arrived)
-        self._unsubscribe = session.subscribe(self._changed)
+        if not session.state.closed:
+            session.host.route(cast(Any, self).comm)
+            self.on_msg(self._arrived)
+            self._unsubscribe = session.subscribe(self._changed)
 
     def live(self) -> dict[str, Any]:
         """The widget alone, after `before_display`, which shows the `still` form above it."""
@@ -83,12 +95,15 @@ class View(anywidget.AnyWidget):
         notebook opened again shows "Error displaying widget: model not found". With the two in outputs of
         their own the reader sees the still one, and the error not at all.
         """
-        bundle = static_bundle(self._session.state, self._kind, self._number)
+        bundle = self._static()
         return {**bundle, "text/html": tag("div", Html(bundle["text/html"]), class_="acp-still")}
 
     def bundle(self) -> dict[str, Any]:
         """Widget and static form in one output, for one that is replaced before anybody opens it again."""
-        return {**self._widget(), **static_bundle(self._session.state, self._kind, self._number)}
+        return {**self._widget(), **self._static()}
+
+    def _static(self) -> dict[str, str]:
+        return static_bundle(self._session.state, self._kind, self._number, plan_id=self._plan_id)
 
     def at_rest(self, replace: Callable[[dict[str, str]], None]) -> None:
         """Call `replace` with the still form, on the session's loop, when the view is at rest or closes."""
@@ -103,9 +118,15 @@ class View(anywidget.AnyWidget):
         """The widget's state; `state` is made when asked for, so that a reloaded page is right."""
         values: dict[str, Any] = super().get_state(key, drop_defaults)
         if "state" in values:
-            n, parts = self._painted
-            values["state"] = {"n": n, "parts": [list(part) for part in parts]}
+            values["state"] = {**self._everything(), "final": self._session.state.closed}
         return values
+
+    def _everything(self) -> dict[str, Any]:
+        n, painted = self._painted
+        return {"n": n, "parts": [list(part) for part in all_parts(painted)]}
+
+    def _wanted(self) -> Layout:
+        return layout(self._render(self._session.state, self._memo, True, self._looking))
 
     def _changed(self, state: SessionState, event: Event) -> None:
         """The first change is painted at once, the ones that follow together; the last one always."""
@@ -115,7 +136,11 @@ class View(anywidget.AnyWidget):
         if isinstance(event, Closed):
             self._paint()
             self._rest()
-            self.close()
+            self._end()
+
+    def _end(self) -> None:
+        """The session is closed; its views are done."""
+        self.close()
 
     def _paint(self) -> None:
         self._timer = None
@@ -123,7 +148,7 @@ class View(anywidget.AnyWidget):
             return
         self._dirty = False
         n, painted = self._painted
-        wanted = self._render(self._session.state, self._memo, True)
+        wanted = self._wanted()
         patch = diff(painted, wanted)
         wait = INTERVAL
         if patch.set or patch.drop:
@@ -133,7 +158,7 @@ class View(anywidget.AnyWidget):
                 self.send({"t": "patch", "n": n + 1, "set": patch.set, "drop": patch.drop})
             else:
                 self.send_state("state")
-                wait = max(UNSEEN_INTERVAL, sum(len(part.html) for part in wanted) / UNSEEN_RATE)
+                wait = max(UNSEEN_INTERVAL, sum(len(part.html) for part in all_parts(wanted)) / UNSEEN_RATE)
         self._timer = self._loop.call_later(wait, self._paint)
 
     def _rest_later(self) -> None:
@@ -164,7 +189,11 @@ class View(anywidget.AnyWidget):
             return
         answer: dict[str, Any] = {"t": "ack", "id": message.get("id")}
         try:
-            file = carry_out(self._session, message)
+            file = None
+            if message.get("action") == "look":
+                self._look(message["plan"], message.get("revision"))
+            else:
+                file = carry_out(self._session, message)
         except AcpError as error:
             answer = {**answer, "t": "error", "text": str(error)}
         except Exception as error:
@@ -173,10 +202,21 @@ class View(anywidget.AnyWidget):
             self._withdraw(message)
         else:
             if file:
-                self.send({"t": "file", "id": message.get("id"), "name": file.name, "text": file.text})
+                self.send({"t": "file", "id": message.get("id"), **file._asdict()})
+            elif message.get("action") == "restore":
+                self._look(message["plan"], None)
         # The change first: when the page hears that the command is done, it shows what came of it.
         self._paint_now()
         self.send(answer)
+
+    def _look(self, plan_id: str, revision: int | None) -> None:
+        """Show a plan as it was: the latest revision, and 0, are now; None closes its history."""
+        latest = len(self._session.state.history.get(plan_id, ()))
+        if revision is None:
+            self._looking.pop(plan_id, None)
+        else:
+            self._looking[plan_id] = revision if 1 <= revision < latest else 0
+        self._dirty = True
 
     def _withdraw(self, message: Message) -> None:
         """An answer that failed half-way must count neither as yes nor keep the call waiting."""
@@ -192,8 +232,7 @@ class View(anywidget.AnyWidget):
         self.hellos += 1
         self._session.host.hello_received()
         self._paint_now()
-        n, parts = self._painted
-        self.send({"t": "snapshot", "n": n, "parts": [list(part) for part in parts]})
+        self.send({"t": "snapshot", **self._everything()})
 
     def close(self) -> None:
         """Close the widget: pages stop showing it. Safe to call twice, from any thread."""
@@ -213,11 +252,6 @@ def session_view(session: Session) -> View:
 def turn_view(session: Session, number: int | None = None) -> View:
     """One turn, with the plans beside it. `number` is 1-based; None follows the latest."""
     return _view(session, render_turn(number), "turn", number)
-
-
-def plan_view(session: Session, plan_id: str | None = None) -> View:
-    """One plan alone; None follows the current one."""
-    return _view(session, render_plan(plan_id), "plan")
 
 
 def _view(session: Session, render: Render, kind: str, number: int | None = None) -> View:

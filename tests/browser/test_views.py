@@ -134,7 +134,7 @@ def test_hostile_text_runs_nothing(session: PuppetSession, tab: Page, show: Show
     assert tab.evaluate("window.boomed") is None
     assert tab.locator(".acp-view").locator("script, img, svg, iframe, [onerror], [onload]").count() == 0
     tab.get_by_role("button", name="Edit arguments").click()
-    written = tab.locator("textarea").input_value()
+    written = tab.locator("textarea[name=arguments]").input_value()
     assert json.loads(written) == {HOSTILE: HOSTILE} and "\u202e" not in written
     answer = next(iter(session.permissions))
     tab.locator("button[data-option]").click()
@@ -377,6 +377,7 @@ def test_an_export_is_downloaded(session: PuppetSession, tab: Page, show: Show, 
     show()
     typical(session)
     with tab.expect_download() as caught:
+        tab.get_by_role("button", name="Export", exact=True).click()
         tab.get_by_role("button", name="Export the plan as Markdown").click()
     assert caught.value.suggested_filename == "Clean-the-survey-data.md"
     caught.value.save_as(tmp_path / "plan.md")
@@ -508,7 +509,7 @@ def test_every_control_is_reached_by_tab(session: PuppetSession, tab: Page, show
         seen.append(focused(tab).strip().split("\n")[0])
     walk = " | ".join(seen)
     header = ["Ask", "Off", "Cancel turn"]
-    plan = ["Export the plan as Markdown", "Mark as done, step 3", "Remove, step 3", "Add a step"]
+    plan = ["Step 3", "Show steps", "Export", "Mark as done, step 3", "Status, step 3", "Add a step"]
     turn = ["Thought for", "Approval needed: drop_duplicates", "Allow once", "Deny with a reason"]
     for name in header + plan + turn:
         assert name in walk, walk

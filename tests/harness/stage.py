@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from importlib.resources import files
 from typing import Any
 
 from playwright.sync_api import Page
 
-from acp_notebook.views.bundle import stylesheet
+from acp_notebook.views.bundle import live_stylesheet, module
 from acp_notebook.views.widget import View
 
 from .puppet import PageComm
@@ -55,11 +54,10 @@ class Stage:
         tab.expose_function("fromKernel", self._take)
         state = json.loads(json.dumps(view.get_state()))
         self._given = len(self.comm.sent)
-        module = files("acp_notebook").joinpath("static/acp.js").read_text(encoding="utf-8")
         theme = DARK if dark else ""
         tab.set_content(
             f"<!doctype html><html lang=en><meta charset=utf-8><title>view</title>"
-            f"<style>{stylesheet()}</style><style>"
+            f"<style>{live_stylesheet()}</style><style>"
             f"body {{ margin: 0; padding: 18px; {theme} background: var(--jp-layout-color1, #fff) }}"
             "</style><main id=one></main>"
         )
@@ -79,7 +77,7 @@ class Stage:
               };
               pump();
             }""",
-            [module, state, online],
+            [module(), state, online],
         )
 
     def _take(self) -> list[dict[str, Any]]:

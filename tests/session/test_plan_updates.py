@@ -15,7 +15,7 @@ from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry
 from acp_notebook.protocol import v1
 from acp_notebook.protocol.messages import PlanRemoved, PlanUpdate
-from acp_notebook.views.parts import Memo, Part, assemble
+from acp_notebook.views.parts import Memo, Part, all_parts, assemble, layout
 from acp_notebook.views.session import render_session
 from acp_notebook.views.widget import session_view
 from harness.puppet import PuppetSession, pages
@@ -51,7 +51,7 @@ def contents(session: PuppetSession) -> list[str]:
 
 
 def parts(session: PuppetSession) -> list[Part]:
-    return render_session(session.state, Memo(), True)
+    return list(all_parts(layout(render_session(session.state, Memo(), True))))
 
 
 def row(session: PuppetSession, number: int) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_notebook.views.html import Html, tag
-from acp_notebook.views.parts import Memo, Part, Patch, assemble, diff, slot_name
+from acp_notebook.views.parts import Memo, Part, Patch, Run, all_parts, assemble, diff, layout, slot_name
 
 
 def parts(*keys: str, slot: str = "") -> list[Part]:
     return [Part(key, slot, tag("p", key)) for key in keys]
+
+
+def patch(painted: Sequence[Part | Run], wanted: Sequence[Part | Run]) -> Patch:
+    return diff(layout(painted), layout(wanted))
 
 
 def applied(painted: list[Part], patch: Patch) -> dict[str, list[Part]]:
@@ -19,20 +25,24 @@ def applied(painted: list[Part], patch: Patch) -> dict[str, list[Part]]:
     for part in painted:
         if part.key not in patch.drop:
             slots.setdefault(part.slot, []).append(part)
-    for key, slot, after, html in patch.set:
+    for key, html, *place in patch.set:
+        (old,) = [part for row in slots.values() for part in row if part.key == key] or [None]
+        new = Html(html) if html is not None else old.html
+        if not place:
+            row = slots[old.slot]
+            row[row.index(old)] = old._replace(html=new)
+            continue
+        slot, after = place
         for row in slots.values():
             row[:] = [part for part in row if part.key != key]
         row = slots.setdefault(slot, [])
         at = 0 if after is None else [part.key for part in row].index(after) + 1
-        row.insert(at, Part(key, slot, Html(html)))
+        row.insert(at, Part(key, slot, new))
     return {slot: row for slot, row in slots.items() if row}
 
 
 def by_slot(wanted: list[Part]) -> dict[str, list[Part]]:
-    slots: dict[str, list[Part]] = {}
-    for part in wanted:
-        slots.setdefault(part.slot, []).append(part)
-    return slots
+    return {slot: list(run) for slot, run in layout(wanted).items()}
 
 
 SOME = st.lists(
@@ -45,20 +55,38 @@ SOME = st.lists(
 
 @given(SOME, SOME)
 def test_a_patch_makes_the_page_what_is_wanted(painted: list[Part], wanted: list[Part]) -> None:
-    assert applied(painted, diff(painted, wanted)) == by_slot(wanted)
+    assert applied(painted, patch(painted, wanted)) == by_slot(wanted)
 
 
 def test_nothing_changed_is_nothing_sent() -> None:
-    assert diff(parts("a", "b"), parts("a", "b")) == Patch([], [])
+    assert patch(parts("a", "b"), parts("a", "b")) == Patch([], [])
 
 
 def test_only_what_changed_is_sent() -> None:
     before = parts(*"abcd")
     changed = [*before[:2], Part("c", "", Html("<p>new</p>")), before[3]]
-    assert diff(before, changed) == Patch([("c", "", "b", "<p>new</p>")], [])
-    assert diff(before, parts(*"abcde")) == Patch([("e", "", "d", "<p>e</p>")], [])
-    assert diff(before, parts(*"acd")) == Patch([], ["b"])
-    assert diff(before, parts(*"abxcd")) == Patch([("x", "", "b", "<p>x</p>")], [])
+    assert patch(before, changed) == Patch([("c", "<p>new</p>")], [])
+    assert patch(before, parts(*"abcde")) == Patch([("e", "<p>e</p>", "", "d")], [])
+    assert patch(before, parts(*"acd")) == Patch([], ["b"])
+    assert patch(before, parts(*"abxcd")) == Patch([("x", "<p>x</p>", "", "b")], [])
+
+
+def test_a_part_that_moves_is_not_sent_again() -> None:
+    before = parts(*"abcdefgh")
+    assert patch(before, parts(*"bcdefgha")) == Patch([("a", None, "", "h")], [])
+    assert patch(before, parts(*"habcdefg")) == Patch([("h", None, "", None)], [])
+    assert patch(before, parts(*"abfcdegh")) == Patch([("f", None, "", "b")], [])
+    assert patch(before, [*parts(*"abcdefg"), *parts("h", slot="a")]) == Patch(
+        [("h", "<p>h</p>", "a", None)], []
+    )
+
+
+def test_a_run_is_kept_as_it_is() -> None:
+    rows = tuple(parts("x", "y", slot="s"))
+    made = layout([*parts("s"), rows, *parts("t"), *parts("u", "v", slot="t"), ()])
+    assert made["s"] is rows and list(made) == ["", "s", "t"]
+    assert [part.key for part in all_parts(made)] == list("stxyuv")
+    assert [part.key for part in layout([rows, *parts("z", slot="s")])["s"]] == list("xyz")
 
 
 def test_assemble_puts_parts_into_their_slots() -> None:
@@ -86,8 +114,19 @@ def test_memo_keeps_what_was_made_of_the_same() -> None:
     assert memo("k", make, one, 1, "".join(["x"])) is first
     assert memo("k", make, other, 1, "x") is not first
     assert memo("k", make, other, True, "x") == [(other, True, "x")]
-    memo.scope(2)
-    assert memo("k", make, other, True, "x") and len(made) == 4
+    memo.inner("turn", 1)("k", make, other, True, "x")
+    memo.inner("turn", 1)("k", make, other, True, "x")
+    assert len(made) == 4
+    memo.inner("turn", 2)("k", make, other, True, "x")
+    assert len(made) == 5
+
+
+def test_memo_looks_into_inputs_that_belong_together() -> None:
+    memo = Memo()
+    one = object()
+    first = memo("k", list, Part("a", "b", one))
+    assert memo("k", list, Part("a", "b", one)) is first
+    assert memo("k", list, Part("a", "c", one)) is not first
 
 
 def test_slot_names_of_any_id() -> None:

@@ -17,7 +17,7 @@ from acp_notebook.protocol.messages import (
     UserMessage,
 )
 from acp_notebook.session.state import Event, SessionState, reduce
-from acp_notebook.views.parts import Memo, assemble, diff
+from acp_notebook.views.parts import Memo, assemble, diff, layout
 from acp_notebook.views.session import render_session, render_turn
 from harness.puppet import MODE, THINKING
 
@@ -91,10 +91,10 @@ def test_long_output_is_folded_with_exact_counts() -> None:
 def test_unfinished_markdown_is_patched_not_sent_again() -> None:
     memo = Memo()
     state = after(GO, AgentMessageChunk("First paragraph.\n\nSecond para"))
-    before = render_session(state, memo, True)
+    before = layout(render_session(state, memo, True))
     state = after(AgentMessageChunk("graph.\n\nThird"), state=state)
-    patch = diff(before, render_session(state, memo, True))
-    assert [html for *_, html in patch.set] == ["<p>Second paragraph.</p>\n", "<p>Third</p>\n"]
+    patch = diff(before, layout(render_session(state, memo, True)))
+    assert [html for _, html, *_ in patch.set] == ["<p>Second paragraph.</p>\n", "<p>Third</p>\n"]
 
 
 def test_how_turns_end() -> None:
@@ -173,8 +173,8 @@ def test_a_turn_view_stays_with_its_turn() -> None:
 def test_the_status_line_does_not_change_with_each_chunk() -> None:
     memo = Memo()
     state = after(GO, StateUpdate("running"), AgentMessageChunk("a"))
-    before = render_session(state, memo, True)
+    before = layout(render_session(state, memo, True))
     for _ in range(20):
         state = after(AgentMessageChunk(" b"), state=state)
-    patch = diff(before, render_session(state, memo, True))
+    patch = diff(before, layout(render_session(state, memo, True)))
     assert [key for key, *_ in patch.set] == ["t1.i0.b0"]

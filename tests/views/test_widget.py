@@ -6,15 +6,18 @@ import json
 import logging
 import threading
 import time
-from pathlib import Path
+from typing import Any
 
 import ipywidgets
 import pytest
 
 from acp_notebook.plan import Plan, PlanEntry
+from acp_notebook.plan.formats import FORMATS
 from acp_notebook.protocol.messages import AgentMessageChunk, AgentThoughtChunk, Cancelled, Selected
+from acp_notebook.views.bundle import module
 from acp_notebook.views.markdown import markdown
-from acp_notebook.views.widget import plan_view, session_view, turn_view
+from acp_notebook.views.plan_view import plan_view
+from acp_notebook.views.widget import session_view, turn_view
 from harness.puppet import PLAN, PageComm, PuppetSession, typical
 
 
@@ -43,7 +46,7 @@ class Page:
                 assert message["n"] == n + 1
                 for key in message["drop"]:
                     parts.pop(key)
-                parts.update({key: html for key, slot, after, html in message["set"]})
+                parts.update({key: html for key, html, *_ in message["set"] if html is not None})
             n = message["n"]
         return parts
 
@@ -231,24 +234,107 @@ def test_edits_of_the_plan(session: PuppetSession) -> None:
         return " ".join(f"{e.content}:{e.status}" for e in session.plan)
 
     assert edit(op="add", content=" d ") == "a:pending b:pending c:pending d:pending"
-    assert edit(op="done", index=1) == "a:completed b:pending c:pending d:pending"
-    assert edit(op="done", index=1) == "a:pending b:pending c:pending d:pending"
-    assert edit(op="start", index=2) == "a:pending b:in_progress c:pending d:pending"
+    assert edit(op="update", index=2, status="in_progress") == "a:pending b:in_progress c:pending d:pending"
     assert edit(op="move", index=4, to=1) == "d:pending a:pending b:in_progress c:pending"
     assert edit(op="remove", index=1) == "a:pending b:in_progress c:pending"
     assert edit(op="update", index=3, content="C", priority="high") == "a:pending b:in_progress C:pending"
+    assert session.plan[2].priority == "high"
     gone = comm.command("plan", plan="plan-1", op="remove", index=9)
     assert gone["t"] == "error" and "there is no entry 9" in gone["text"]
+    empty = comm.command("plan", plan="plan-1", op="update", index=1)
+    assert empty["t"] == "error" and "nothing was changed" in empty["text"]
+
+
+def test_edits_are_of_what_the_person_saw(session: PuppetSession) -> None:
+    comm = greeted(session)
+    session.set_plan(Plan(tuple(map(PlanEntry, "abc"))))
+    seen = len(session.plan_history())
+    session.move_entry(3, 1)
+    session.update_entry(2, content="A")
+
+    def edit(**fields: object) -> dict[str, Any]:
+        return comm.command("plan", plan="plan-1", revision=seen, **fields)
+
+    assert edit(op="update", index=2, status="completed")["t"] == "ack"
+    assert [(e.content, e.status) for e in session.plan] == [
+        ("c", "pending"),
+        ("A", "pending"),
+        ("b", "completed"),
+    ]
+    refused = edit(op="update", index=1, content="mine")
+    assert refused["t"] == "error" and "reworded meanwhile: it is now 'A'" in refused["text"]
+    session.remove_entry(2)
+    refused = edit(op="remove", index=1)
+    assert refused["t"] == "error" and "no longer in the plan" in refused["text"]
+    assert [e.content for e in session.plan] == ["c", "b"]
+
+
+def test_undo_and_restore(session: PuppetSession) -> None:
+    comm = greeted(session)
+    session.do(session.puppet.set_plan, PLAN)
+    assert comm.command("undo", plan="plan-1")["t"] == "error"
+    session.mark_done(3)
+    assert comm.command("undo", plan="plan-1")["t"] == "ack" and session.plan == PLAN
+    session.remove_entry(1)
+    assert comm.command("restore", plan="plan-1", revision=2)["t"] == "ack"
+    assert session.plan[2].status == "completed" and len(session.plan) == 6
+    session.remove_plan("plan-1")
+    comm.wait_for(lambda: 'data-action="restore"' in Page(comm).html)
+    assert comm.command("restore", plan="plan-1", revision=1)["t"] == "ack" and session.plan == PLAN
+    refused = comm.command("restore", plan="plan-1", revision=99)
+    assert refused["t"] == "error" and "no revision 99" in refused["text"]
+
+
+def test_each_view_looks_at_its_own_revision(session: PuppetSession) -> None:
+    comm, other = greeted(session), greeted(session)
+    session.do(session.puppet.set_plan, PLAN)
+    session.mark_done(4)
+    assert comm.command("look", plan="plan-1", revision=1)["t"] == "ack"
+    assert "Back to now" in Page(comm).html and "2 of 6 done" in Page(comm).html
+    other.wait_for(lambda: "3 of 6 done" in Page(other).html)
+    assert "Revision" not in Page(other).html
+    session.mark_done(6)  # what is looked at stays
+    comm.wait_for(lambda: "Revision 1 of 3" in Page(comm).html)
+    assert "2 of 6 done" in Page(comm).html
+    assert comm.command("look", plan="plan-1", revision=3)["t"] == "ack"  # the latest is now
+    session.update_entry(1, content="new")
+    comm.wait_for(lambda: "Revision 4 of 4" in Page(comm).html)
+    assert "Back to now" not in Page(comm).html
+    assert comm.command("look", plan="plan-1", revision=1)["t"] == "ack"
+    assert comm.command("restore", plan="plan-1", revision=1)["t"] == "ack"
+    assert session.plan == PLAN and "Back to now" not in Page(comm).html
+    assert 'type="range"' not in Page(comm).html
+
+
+@pytest.mark.parametrize("length", [1_000, 10_000])
+def test_one_entry_changed_sends_at_most_2_kb(session: PuppetSession, length: int) -> None:
+    session.set_plan(Plan(tuple(PlanEntry(f"Step number {n} of a long plan") for n in range(length))))
+    view = plan_view(session)
+    view.comm.receive({"action": "hello"})
+    view.comm.wait_for(lambda: view.comm.custom("snapshot"))
+    for change in (
+        lambda: session.update_entry(length // 2, status="in_progress"),
+        lambda: session.mark_done(length // 2),
+        lambda: session.add_entry("One more", at=1),
+        lambda: session.move_entry(2, length),
+        lambda: session.remove_entry(length // 2),
+    ):
+        sent = len(view.comm.sent)
+        n = view.comm.custom("snapshot", "patch")[-1]["n"]
+        change()
+        view.comm.wait_for(lambda n=n: view.comm.custom("patch") and view.comm.custom("patch")[-1]["n"] > n)
+        assert sum(len(json.dumps(message)) for message in view.comm.sent[sent:]) <= 2_000
 
 
 def test_exports(session: PuppetSession) -> None:
     comm = greeted(session)
     session.set_plan(PLAN)
-    for format in ("md", "json"):
+    for format in FORMATS:
         assert comm.command("export", format=format, plan="plan-1")["t"] == "ack"
         file = comm.custom("file")[-1]
-        assert file["name"] == f"Clean-the-survey-data.{format}"
-        assert file["text"] == PLAN.to(format)
+        assert file["name"] == f"Clean-the-survey-data{FORMATS[format].suffixes[0]}"
+        assert file["text"] == FORMATS[format].mark + PLAN.to(format)
+        assert file["mime"] == FORMATS[format].mime
 
 
 @pytest.mark.parametrize("message", [{"action": "explode"}, {"action": "plan", "op": "explode"}])
@@ -299,8 +385,10 @@ def test_nb_12_widgets_pile_up(session: PuppetSession) -> None:
     for _ in range(5):
         view._repr_mimebundle_()
     assert live_models() - before == one
-    plan_view(session), turn_view(session)
+    alone = plan_view(session)
+    turn_view(session)
     session.close()
+    alone.close()  # it stays when the session closes
     assert live_models() == before
 
 
@@ -349,6 +437,5 @@ def test_the_still_form_is_kept_in_step(session: PuppetSession) -> None:
 
 
 def test_the_module_stands_alone() -> None:
-    module = Path(__file__).parents[2] / "acp_notebook/static/acp.js"
-    source = module.read_text(encoding="utf-8")
+    source = module()
     assert "import " not in source.replace("no imports", "") and "http" not in source
