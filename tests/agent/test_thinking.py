@@ -135,7 +135,7 @@ def test_an_effort_set_during_a_turn_holds_from_its_next_step(hosted: Hosted) ->
 
     assert session.ask("go").thoughts.split("\n\n")[0] == "at low"
     assert session.effort == "high"
-    assert notices(session) == []
+    assert notices(session) == ["The agent changed Thinking to High."]
 
 
 class Hook(AbstractCapability[Any]):

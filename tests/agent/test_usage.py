@@ -78,7 +78,8 @@ def test_retries_and_turns_that_were_cancelled_or_failed_count(hosted: Hosted) -
     with pytest.raises(TurnFailed, match="the line is dead"):
         session.ask("look break")
     third = session.turns[-1]
-    assert third.usage and (third.usage.requests, third.usage.tool_calls) == (1, 1)
+    # an older pydantic-ai counts the request that failed, too
+    assert third.usage and third.usage.requests in (1, 2) and third.usage.tool_calls == 1
     assert session.usage == first.usage + second.usage + third.usage
 
 

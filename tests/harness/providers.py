@@ -98,6 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
+        self.send_header("connection", "close")  # nothing is left open where a client is not closed
         self.end_headers()
         self.wfile.write(data)
 
