@@ -81,8 +81,9 @@ class Session(client.Session):
         adapter = config or AdapterConfig()
         if models:
             adapter = replace(adapter, available_models=adapter_models(models), allow_model_selection=True)
-        model = next((m.override for m in adapter.available_models if m.model_id == model), model)
-        hosted = hosted_agent(agent, model=model, name=name, deps=deps)
+        listed = next((m for m in adapter.available_models if m.model_id == model), None)
+        begin_with = model if listed is None else listed.override
+        hosted = hosted_agent(agent, model=begin_with, name=name, deps=deps)
         if modes is not None:
             adapter = replace(adapter, capability_bridges=(*adapter.capability_bridges, as_bridge(modes)))
 
@@ -92,6 +93,8 @@ class Session(client.Session):
         place = choose_host(host)
         try:
             super().__init__(connect, place, name=hosted.name, on_unattended=on_unattended)
+            if listed is not None and self.models:
+                self.set_model(listed.model_id)
             if mode is not None:
                 self.set_mode(mode)
             if effort is not None:

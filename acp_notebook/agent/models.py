@@ -53,6 +53,7 @@ class ModelSetting:
             self._chosen = name if name not in self._models else hosted.model.model_id
             own = AdapterModel(model_id=self._chosen, name=name, override=hosted.model)
             self._models = {self._chosen: own, **self._models}
+        self._values = tuple(ConfigValue(m.model_id, m.name, m.description) for m in self._models.values())
         self._made: dict[str, Model] = {}
         self.model = hosted.model
 
@@ -63,8 +64,7 @@ class ModelSetting:
     def option(self) -> ConfigOption | None:
         if not self._models:
             return None
-        values = (ConfigValue(m.model_id, m.name, m.description) for m in self._models.values())
-        return ConfigOption(self.id, "Model", "model", self._chosen, tuple(values))
+        return ConfigOption(self.id, "Model", "model", self._chosen, self._values)
 
     def set(self, value: str | bool) -> None:
         option = self.option()

@@ -80,9 +80,4 @@ def _search(option: ConfigOption, values: list[ConfigValue]) -> Html:
 
 
 def _shown(option: ConfigOption) -> str:
-    current: object = option.current
-    if isinstance(current, bool):
-        return "on" if current else "off"
-    if not isinstance(current, str):
-        return as_json(current)
-    return next((value.name for value in option.values if value.value == current), current)
+    return option.current_name if isinstance(option.current, str | bool) else as_json(option.current)

@@ -54,6 +54,60 @@ def test_selectors_and_magics_change_the_same_session(use_notebook: Use, app: Ap
         expect(setting(panel, "Thinking")).to_have_value("low")
 
 
+#: A session with a switch of the host's own, one that stays on, and a model to choose among very many.
+RICH = (
+    SURVEY
+    + """
+from acp_notebook import AdapterConfig, ConfigOption
+
+class Switches:
+    web = True
+    def get_config_options(self, session, agent):
+        return [ConfigOption("web", "Web search", "", self.web, type="boolean"),
+                ConfigOption("safe", "Safe", "", True, type="boolean")]
+    def set_config_option(self, session, agent, config_id, value):
+        if config_id == "web":
+            self.web = value
+
+models = [(f"m{n}", model) for n in range(357)]
+config = AdapterConfig(config_options_provider=Switches())
+Session(agent, name="rich", model="m350", models=models, config=config)
+"""
+)
+
+
+def test_settings_of_every_kind_change_from_both_sides(use_notebook: Use) -> None:
+    shown = "s = current(); print(s.mode, s.effort, s.model, s.config_options[-2].current)"
+    changes = "%acp mode ask\n%acp effort low\n%acp model m7\n%acp config web on"
+    page = use_notebook([RICH, "%acp", shown, changes])
+    page.run(0)
+    page.run(1)
+    panel = view(page, 1)
+    web, model = panel.get_by_role("checkbox", name="Web search"), setting(panel, "Model")
+    expect(model).to_have_value("m350")
+    expect(web).to_be_checked()
+    setting(panel, "Mode").select_option("plan")
+    setting(panel, "Thinking").select_option("high")
+    web.uncheck()
+    model.fill("m123")
+    model.press("Enter")
+    expect(model).to_have_value("m123")
+    page.run(2)
+    expect(page.output(2)).to_have_text("plan high m123 False")
+    page.run(3)
+    expect(setting(panel, "Mode")).to_have_value("ask")
+    expect(setting(panel, "Thinking")).to_have_value("low")
+    expect(model).to_have_value("m7")
+    expect(web).to_be_checked()
+    model.fill("m3000")
+    model.press("Enter")
+    expect(panel.get_by_role("alert")).to_contain_text("model 'm3000' is not offered: use m")
+    expect(model).to_have_value("m7")
+    panel.get_by_role("checkbox", name="Safe").click()
+    expect(panel).to_contain_text("Safe: False was not taken; in effect is True.")
+    expect(panel.get_by_role("checkbox", name="Safe")).to_be_checked()
+
+
 def test_a_refused_choice_shows_the_value_in_effect(use_notebook: Use) -> None:
     page = use_notebook([SURVEY, "%acp"])
     page.run(0)
