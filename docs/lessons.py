@@ -85,6 +85,7 @@ def _play(page: NotebookPage, picture: Path) -> None:
 
 def _store(lesson: Path, notebook: nbformat.NotebookNode) -> None:
     notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         outputs = cell.get("outputs", [])

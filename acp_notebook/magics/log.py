@@ -23,7 +23,7 @@ KINDS = 10
 
 
 def log(call: Invocation) -> None:
-    """Print the latest N records of the log (50), with tracebacks, and what has been counted."""
+    """Print the latest N records of the log (50), and what has been counted."""
     level = call.options.get("level", "debug")
     if level not in LEVELS:
         raise AcpError(f"{level!r} is not a level: use {', '.join(LEVELS)}")

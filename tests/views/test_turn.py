@@ -28,7 +28,7 @@ HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e\u200b'
 def after(*events: tuple[Event, float] | Event, state: SessionState | None = None) -> SessionState:
     state = state or SessionState("survey", "agent", "demo", scripted=True)
     for event in events:
-        one, at = event if isinstance(event, tuple) else (event, 0.0)
+        one, at = event if type(event) is tuple else (event, 0.0)
         state = reduce(state, one, AT + at)
     return state
 
