@@ -21,6 +21,9 @@ if TYPE_CHECKING:
         ConfigOptionsProvider,
         NativePlanPersistenceProvider,
         PlanProvider,
+        SlashCommandProvider,
+        SlashCommandRequest,
+        SlashCommandResult,
     )
     from .agent.models import AdapterModel
     from .agent.modes import PrepareToolsBridge, PrepareToolsMode
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from .extension import load_ipython_extension, unload_ipython_extension
     from .notebook import Session, current
     from .plan import Plan, PlanEntry
-    from .protocol.messages import ConfigOption, ConfigValue
+    from .protocol.messages import AvailableCommand, ConfigOption, ConfigValue
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
 
@@ -42,6 +45,7 @@ __all__ = [
     "AcpSessionContext",
     "AdapterConfig",
     "AdapterModel",
+    "AvailableCommand",
     "Call",
     "ConfigOption",
     "ConfigOptionsProvider",
@@ -57,6 +61,9 @@ __all__ = [
     "Say",
     "ScriptedModel",
     "Session",
+    "SlashCommandProvider",
+    "SlashCommandRequest",
+    "SlashCommandResult",
     "TaskPlan",
     "Think",
     "ThinkingBridge",
@@ -71,6 +78,7 @@ _HOMES = {
     "AcpSessionContext": ".agent.adapter",
     "AdapterConfig": ".agent.adapter",
     "AdapterModel": ".agent.models",
+    "AvailableCommand": ".protocol.messages",
     "Call": ".agent.scripted",
     "ConfigOption": ".protocol.messages",
     "ConfigOptionsProvider": ".agent.adapter",
@@ -86,6 +94,9 @@ _HOMES = {
     "Say": ".agent.scripted",
     "ScriptedModel": ".agent.scripted",
     "Session": ".notebook",
+    "SlashCommandProvider": ".agent.adapter",
+    "SlashCommandRequest": ".agent.adapter",
+    "SlashCommandResult": ".agent.adapter",
     "TaskPlan": ".agent.task_plan",
     "Think": ".agent.scripted",
     "ThinkingBridge": ".agent.thinking",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..plan import Plan, PlanEntry
+from ..protocol.messages import AvailableCommand
 
 if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
@@ -105,6 +106,48 @@ class ConfigOptionsProvider(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlashCommandRequest:
+    """A prompt that is one of the host's commands: `argument` is the text behind its name, if any."""
+
+    name: str
+    argument: str | None
+    raw_prompt: str
+    session: AcpSessionContext
+    agent: AbstractAgent[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlashCommandResult:
+    """What a command answers, in Markdown; when it is not `handled`, the prompt goes to the model."""
+
+    text: str | None = None
+    handled: bool = True
+
+
+class SlashCommandProvider(Protocol):
+    """The host's own slash commands.
+
+    Only a prompt that is a command as a whole gets here. A command whose name is one of the session's own is
+    never called.
+    """
+
+    def available_commands(
+        self, session: AcpSessionContext, agent: AbstractAgent[Any, Any]
+    ) -> Sequence[AvailableCommand] | Awaitable[Sequence[AvailableCommand]]:
+        """All commands as they are now. Those with a `hint` take an argument, any text.
+
+        Asked when the session starts and at the end of each turn.
+        """
+        ...
+
+    def handle_command(
+        self, request: SlashCommandRequest
+    ) -> SlashCommandResult | Awaitable[SlashCommandResult | None] | None:
+        """Do it. None: the prompt is for the model. What this raises ends the turn, in a line."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig:
     """What a host application sets for a session.
 
@@ -113,6 +156,7 @@ class AdapterConfig:
         available_models: the models that a person may choose from, with `allow_model_selection`.
         allow_model_selection: whether there is a choice of models.
         config_options_provider: options of the host's own.
+        slash_command_provider: slash commands of the host's own.
         plan_provider: the host's plan, in place of one that the model and people change.
         native_plan_persistence_provider: is told every change of the session's own plans, so never where
             there is a `plan_provider`.
@@ -123,6 +167,7 @@ class AdapterConfig:
     available_models: Sequence[AdapterModel] = ()
     allow_model_selection: bool = False
     config_options_provider: ConfigOptionsProvider | None = None
+    slash_command_provider: SlashCommandProvider | None = None
     plan_provider: PlanProvider | None = None
     native_plan_persistence_provider: NativePlanPersistenceProvider | None = None
     native_plan_additional_instructions: str | None = None

@@ -23,7 +23,7 @@ READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch"})
 PlanGenerationType = Literal["structured", "tools"]
 
 #: Slash commands that are something else than a mode.
-RESERVED = frozenset({"mode", "model", "effort", "thinking", "tools"})
+RESERVED = frozenset({"mode", "model", "effort", "thinking"})
 
 #: Given a run's context and the agent's tools, those that a mode offers; None for all. May be asynchronous.
 PrepareFunc: TypeAlias = Callable[

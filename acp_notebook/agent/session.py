@@ -29,6 +29,8 @@ from ..plan import Author, PlanEdit
 from ..protocol.connection import AgentInfo, ClientSide
 from ..protocol.messages import (
     AgentMessageChunk,
+    AvailableCommand,
+    AvailableCommandsUpdate,
     ConfigOption,
     ConfigOptionUpdate,
     Notice,
@@ -49,6 +51,7 @@ from .options import HostOptions
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
+from .slash import HostCommands, SlashCommands
 from .stream import Outbox, forward
 from .task_plan import PlanGenerationSetting, TaskPlan
 from .thinking import ThinkingSetting, thinking_bridge
@@ -100,6 +103,9 @@ class AgentSession:
         self._task: asyncio.Task[None] | None = None
         self._token: CancellationToken | None = None
         self._announced: tuple[ConfigOption, ...] = ()
+        self._commands: tuple[AvailableCommand, ...] = ()
+        self._obeying: asyncio.Future[str | None] | None = None
+        self._slash = SlashCommands(self._config.options, self.set_config)
         self._host_plan = self._provide(adapter)
         self._plan_tools = plan_toolset(
             self._model_plan,
@@ -131,8 +137,8 @@ class AgentSession:
     def _provide(self, adapter: AdapterConfig) -> HostPlan | None:
         """Have the host application take part; returns its own plan where it has one."""
         host, keeper = adapter.plan_provider, adapter.native_plan_persistence_provider
-        options = adapter.config_options_provider
-        if host is None and keeper is None and options is None:
+        options, commands = adapter.config_options_provider, adapter.slash_command_provider
+        if host is None and keeper is None and options is None and commands is None:
             return None
         session_id, cwd = uuid4().hex, Path.cwd()
 
@@ -153,6 +159,8 @@ class AgentSession:
         if options is not None:
             own = self._config.settings
             self._config.host = HostOptions(options, calls(), own, self._outbox.send, self._announce)
+        if commands is not None:
+            self._slash.host = HostCommands(commands, calls(), self._announce)
         if host is not None:
             return HostPlan(host, self._plans, calls())
         if keeper is not None:
@@ -172,7 +180,7 @@ class AgentSession:
             return self._when_answered(answer, author)
         if self._config.host is not None and option_id in self._config.settings:
             self._config.host.read()  # they may be others now
-        if self._token is None:
+        if self._token is None or self._obeying is not None:
             self._use_model()
         elif option_id == self._models.id and self._models.model is not self._model:
             chosen, running = self._models.model.model_name, self._model.model_name
@@ -184,11 +192,14 @@ class AgentSession:
         return self._announce(author)
 
     def _announce(self, author: Setter = "person") -> tuple[ConfigOption, ...]:
-        """Send the options where they have changed, and return them."""
+        """Send the options and the commands where they have changed, and return the options."""
         options = self._config.options()
         if options != self._announced:
             self._announced = options
             self._outbox.send(ConfigOptionUpdate(options, author))
+        if (commands := self._slash.available()) != self._commands:
+            self._commands = commands
+            self._outbox.send(AvailableCommandsUpdate(commands))
         return options
 
     def _use_model(self) -> None:
@@ -225,6 +236,8 @@ class AgentSession:
     def cancel(self) -> None:
         if self._token is not None:
             self._token.cancel()
+        if self._obeying is not None:
+            self._obeying.cancel()
 
     def close(self) -> None:
         self.cancel()
@@ -235,7 +248,7 @@ class AgentSession:
         usage, before = RunUsage(), len(self._history)
         end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
         try:
-            end = await self._run(text, token, usage)
+            end = await self._obey(text) or await self._run(text, token, usage)
             if self._host_plan is not None:
                 await self._host_plan.follow()
         finally:
@@ -243,9 +256,30 @@ class AgentSession:
             self._use_model()
             if self._config.host is not None:
                 self._config.host.read()
+            if self._slash.host is not None:
+                self._slash.host.read()
             self._announce()
             self._task = self._token = None
             self._outbox.send(replace(end, usage=_usage(usage, self._history[before:])))
+
+    async def _obey(self, text: str) -> StateUpdate | None:
+        """Do what a prompt says that is a slash command; None for one that goes to the model."""
+        if (command := self._slash.find(text)) is None:
+            return None
+        self._obeying = asyncio.ensure_future(command())
+        try:
+            said = await self._obeying
+        except asyncio.CancelledError:
+            return StateUpdate("idle", "cancelled")
+        except Exception as error:
+            log.error("%s: command %r failed", self.info.name, text, exc_info=error)
+            return StateUpdate("idle", "error", error=explain(error), cause=error)
+        finally:
+            self._obeying = None
+        if said is None:
+            return None
+        self._outbox.text(AgentMessageChunk, said)
+        return StateUpdate("idle", "end_turn", output=said)
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""

@@ -63,7 +63,7 @@ class PlanGenerationSetting:
         return ConfigOption(
             self.id,
             "Plan generation",
-            "other",
+            "",
             self._value,
             values[1:] if self._fixed else values,
             description=f"In a mode that only plans, the plan is set by a tool: {self._fixed}."

@@ -17,7 +17,8 @@ from .start import session_for
 def ask(call: Invocation) -> Turn:
     """Send a prompt and wait for the turn, which the cell shows live.
 
-    The text goes to the agent exactly as typed. Without a session, the built-in demo is started.
+    The text goes to the agent exactly as typed. Without a session, the built-in demo is started. A text that
+    is a slash command as a whole, such as /plan or /effort high, does what it says and is not sent.
     """
     turn = _begin(call)
     return turn if "bg" in call.options else turn.wait()

@@ -76,9 +76,9 @@ def _of(command: Command, place: Place) -> Iterator[str]:
         elif option.value and next(words, None) is None:  # its value is being typed
             yield from option.complete(place) if option.complete else ()
             return
-    if command.takes_text and arguments:
-        return  # options are read only before a text
     if command.complete and not place.fragment.startswith("-"):
         yield from command.complete(Place(tuple(arguments), place.fragment, place.variables))
+    if command.takes_text and arguments:
+        return  # options are read only before a text
     used = {word.removeprefix("--") for word in place.words}
     yield from (f"--{name}" for name in named if name not in used)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import AcpError
+from ..notebook import current
+from ..protocol.messages import AvailableCommand
+from ..text import plain
 from .command import Command, Invocation, alike
 
 _NOTE = (
@@ -18,6 +21,9 @@ def help(call: Invocation) -> None:
     name = " ".join(call.words).removeprefix("%acp ")
     if not name:
         print(overview(commands))
+        if (session := current()) is not None and session.commands:
+            print("\nPrompts that are not sent to the model, as in %acp ask /mode:\n")
+            print("\n".join(_slash_commands(session.commands)))
         return
     found = [command for other, command in commands.items() if other == name or other.startswith(f"{name} ")]
     if not found:
@@ -45,6 +51,13 @@ def explained(command: Command) -> str:
         width = max(len(option.usage) for option in command.options)
         lines += ["", *(f"  {option.usage:{width}}  {option.help}" for option in command.options)]
     return "\n".join(lines)
+
+
+def _slash_commands(commands: Sequence[AvailableCommand]) -> Iterator[str]:
+    names = [plain(f"/{command.name}" + f" [{command.hint}]" * bool(command.hint)) for command in commands]
+    width = min(max(map(len, names)), 45)
+    for name, command in zip(names, commands, strict=True):
+        yield f"  {name:{width}}  {plain(' '.join(command.description.split()))}"
 
 
 def _rows(commands: list[Command]) -> list[str]:

@@ -43,6 +43,18 @@ def config(place: Place) -> Iterable[str]:
     return ("on", "off") if chosen.type == "boolean" else [value.value for value in chosen.values]
 
 
+def slash_commands(place: Place) -> Iterable[str]:
+    """Slash commands of the current session, then the values that one takes."""
+    session = current()
+    if session is None or not "".join([*place.words, place.fragment]).startswith("/"):
+        return ()
+    if not place.words:
+        return [f"/{command.name}" for command in session.commands]
+    hints = {f"/{command.name}": command.hint or "" for command in session.commands}
+    hint = hints.get(place.words[0], "") if len(place.words) == 1 else ""
+    return hint.split("|") if "|" in hint else ()
+
+
 def entries(place: Place) -> Iterable[str]:
     """Entry numbers of the current plan."""
     session = current()

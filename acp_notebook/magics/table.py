@@ -76,6 +76,7 @@ _ROWS = (
                 suggest.either(suggest.variables, suggest.files()),
             ),
         ),
+        suggest.slash_commands,
         run_async=ask.ask_async,
         cell="the prompt",
     ),

@@ -74,6 +74,15 @@ class ConfigOption:
         return next((value.name for value in self.values if value.value == self.current), str(self.current))
 
 
+@dataclass(frozen=True, slots=True)
+class AvailableCommand:
+    """A slash command: the prompt `/name`, with what `hint` says behind it where there is one."""
+
+    name: str
+    description: str
+    hint: str | None = None
+
+
 # -- updates, agent to client ----------------------------------------------------------------------------
 
 
@@ -171,6 +180,13 @@ class CurrentModeUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+class AvailableCommandsUpdate:
+    """The complete list of slash commands."""
+
+    commands: tuple[AvailableCommand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionInfoUpdate:
     """Another model is in use, which may be a script. Over a wire both travel in `_meta`."""
 
@@ -264,6 +280,7 @@ Update = (
     | PlanRemoved
     | ConfigOptionUpdate
     | CurrentModeUpdate
+    | AvailableCommandsUpdate
     | SessionInfoUpdate
     | StateUpdate
     | Notice

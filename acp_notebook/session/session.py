@@ -30,7 +30,15 @@ from ..plan import (
 )
 from ..plan.values import as_plan
 from ..protocol.connection import Connect
-from ..protocol.messages import ConfigOption, Outcome, RequestPermission, StateUpdate, Update, Usage
+from ..protocol.messages import (
+    AvailableCommand,
+    ConfigOption,
+    Outcome,
+    RequestPermission,
+    StateUpdate,
+    Update,
+    Usage,
+)
 from .faults import FaultLog
 from .files import read_plan_files, working_folder
 from .host import Host
@@ -518,6 +526,11 @@ class Session:
     def usage(self) -> Usage:
         """What all turns took that have ended, however they ended."""
         return self._state.usage
+
+    @property
+    def commands(self) -> tuple[AvailableCommand, ...]:
+        """The slash commands: prompts such as `/plan` or `/effort high` that do not reach the model."""
+        return self._state.commands
 
     # -- permissions ---------------------------------------------------------------------------------
 

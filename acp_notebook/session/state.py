@@ -17,6 +17,8 @@ from ..protocol.messages import (
     OMIT,
     AgentMessageChunk,
     AgentThoughtChunk,
+    AvailableCommand,
+    AvailableCommandsUpdate,
     ConfigOption,
     ConfigOptionUpdate,
     CurrentModeUpdate,
@@ -172,6 +174,7 @@ class SessionState:
     plan_id: str | None = None
     turns: tuple[TurnState, ...] = ()
     config: tuple[ConfigOption, ...] = ()
+    commands: tuple[AvailableCommand, ...] = ()
     outside: tuple[Item, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     faults: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -292,6 +295,8 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             mode = state.option("mode")
             options = tuple(replace(o, current=mode_id) if o is mode else o for o in state.config)
             return _with_options(state, options, "agent", at)
+        case AvailableCommandsUpdate(commands):
+            return replace(state, commands=commands)
         case SessionInfoUpdate(model, scripted):
             return replace(state, model=model, scripted=scripted)
         case UserMessage(text):

@@ -221,7 +221,7 @@ def test_which_plan_tools_each_mode_has(hosted: Hosted) -> None:
 def test_the_option(hosted: Hosted) -> None:
     session = hosted(planner(), mode="plan")
     option = next(o for o in session.config_options if o.id == "plan_generation_type")
-    assert (option.category, option.current) == ("other", "structured")
+    assert (option.name, option.current) == ("Plan generation", "structured")
     assert [value.value for value in option.values] == ["structured", "tools"]
     with pytest.raises(ConfigError, match="plan generation type 'guess' is not offered: use"):
         session.set_config("plan_generation_type", "guess")

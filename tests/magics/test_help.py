@@ -47,3 +47,18 @@ def test_help_for_what_is_not_there(cells: Cells) -> None:
 
 def test_completion_offers_the_same_subcommands() -> None:
     assert suggestions("", {})[1] == list(dict.fromkeys(name.split()[0] for name in COMMANDS if name))
+
+
+def test_slash_commands_are_listed_and_completed(echo: Cells) -> None:
+    text = echo.run("%acp help").text
+    assert re.search("^  /plan  +Writes the plan, with the tools that only read[.]$", text, re.M)
+    assert re.search(r"^  /mode \[ask\|plan\|agent\]  +Shows or sets Mode[.]$", text, re.M)
+    assert suggestions("ask /", {})[1][:4] == ["/ask", "/plan", "/agent", "/mode"]
+    assert suggestions("ask /p", {}) == ("/p", ["/plan", "/plan_generation_type"])
+    assert suggestions("ask --mode plan /ef", {}) == ("/ef", ["/effort"])
+    assert suggestions("ask /effort h", {}) == ("h", ["high"])
+    for text in ("ask /plan ", "ask /effort high ", "ask what is /p", "ask /nothing "):
+        assert suggestions(text, {})[1] == []
+    assert suggestions("ask ", {})[1][0].startswith("--")
+    assert echo.run("%acp ask /plan").value.text == "Mode: Plan."
+    assert echo.run("%acp mode").lines[0] == "Mode: plan"

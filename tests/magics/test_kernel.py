@@ -140,6 +140,8 @@ def test_the_plan_is_live_as_the_last_value_of_its_cell(page: Frontend) -> None:
         ("%acp mode ", ["ask", "plan", "agent"]),
         ("%acp ask --mode p", ["plan"]),
         ("%acp ask --ef", ["--effort"]),
+        ("%acp ask /pl", ["/plan", "/plan_generation_type"]),
+        ("turn = %acp ask --bg /mode a", ["ask", "agent"]),
         ("%%acp --mo", ["--mode"]),
         ("%%acp ask --mode ", ["ask", "plan", "agent"]),
         ("%acp effort x", ["xhigh"]),

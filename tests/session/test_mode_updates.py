@@ -20,8 +20,7 @@ from acp_notebook.protocol.messages import (
     UserMessage,
 )
 from acp_notebook.session.state import Message, SessionState, reduce
-from acp_notebook.views.parts import Memo
-from acp_notebook.views.session import render_session
+from acp_notebook.views.settings import settings
 from harness.puppet import PuppetSession
 
 CODE = ConfigOption(
@@ -41,8 +40,8 @@ def line(update: Any) -> str:
     return json.dumps(message)
 
 
-def head(session: PuppetSession) -> str:
-    return next(part.html for part in render_session(session.state, Memo(), True) if part.key == "head")
+def selectors(session: PuppetSession) -> str:
+    return "".join(part.html for part in settings(session.state.config, "settings", True))
 
 
 CHANGES = [
@@ -70,8 +69,8 @@ def test_cfg_01_agent_changes_mode(session: PuppetSession, change: Any) -> None:
     session.prompt("go")
     session.send(*v1.read(json.loads(line(change))["params"]))
     assert session.mode == "code"
-    assert '<option value="code" selected>Code</option>' in head(session)
-    assert 'value="plan" selected' not in head(session)
+    assert '<option value="code" selected>Code</option>' in selectors(session)
+    assert 'value="plan" selected' not in selectors(session)
     assert session.turns[0].state.items == (Notice("The agent changed Mode to Code."),)
     session.send(*v2.read(json.loads(line(change))["params"]))  # said again
     assert len(session.turns[0].state.items) == 1
@@ -85,7 +84,7 @@ def test_a_mode_that_is_not_text_changes_nothing(session: PuppetSession) -> None
 
 def test_a_mode_that_nobody_knows_is_shown_as_it_is(session: PuppetSession) -> None:
     session.send(CurrentModeUpdate("dream"))
-    assert session.mode == "dream" and '<option value="dream" selected>dream</option>' in head(session)
+    assert session.mode == "dream" and '<option value="dream" selected>dream</option>' in selectors(session)
     [note] = session.state.outside
     assert note == Notice("The agent changed Mode to dream.")
 
