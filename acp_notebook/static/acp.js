@@ -422,6 +422,7 @@ class View {
     if (error !== null) this.say(command.origin, error, "alert");
     else command.done?.();
     command.after?.();
+    this.plans.goOn(command.origin, error !== null);
   }
 
   /** Says something about `origin` next to it. */

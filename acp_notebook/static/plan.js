@@ -3,6 +3,8 @@
 
 /** How long the arrow keys must rest on a row's closed select before its value counts, in milliseconds. */
 const CHOICE = 400;
+/** How many commands wait for the one before: more would go on long after the key was let go. */
+const WAITING = 4;
 /** Most lines of a text field. */
 const LINES = 12;
 
@@ -143,7 +145,22 @@ class Plans {
     });
   }
 
+  /** Whether what is asked of a row comes later, because it still waits for the answer to what was before. */
+  waits(origin, act) {
+    if (origin.getAttribute("aria-busy") !== "true") return false;
+    origin.acpWaiting ??= [];
+    if (origin.acpWaiting.length < WAITING) origin.acpWaiting.push(act);
+    return true;
+  }
+
+  /** The answer is there; after a refusal the rest is not done. */
+  goOn(origin, refused) {
+    if (refused || !origin.isConnected) origin.acpWaiting = [];
+    while (origin.acpWaiting?.length && origin.getAttribute("aria-busy") !== "true") origin.acpWaiting.shift()();
+  }
+
   operate(op, row, button = null) {
+    if (this.waits(row, () => this.operate(op, row, button))) return undefined;
     const index = Number(row.dataset.index);
     if (op === "edit") return this.edit(row);
     if (op === "done" || op === "start") {
@@ -162,14 +179,15 @@ class Plans {
     const focused = row.contains(this.view.focused());
     this.send(row, { op: "move", to }, () => {
       this.view.announce(`Step ${index} moved to ${to}.`);
-      if (focused && row.isConnected) {
-        this.focus(row, button?.isConnected ? button : null);
-        if (this.view.focused()) bringIntoSight(listOf(row), row, true);
-      }
+      const now = this.view.focused();
+      if (!focused || !row.isConnected || (now && !row.contains(now))) return; // they have gone on
+      this.focus(row, button?.isConnected ? button : null);
+      bringIntoSight(listOf(row), row, true);
     });
   }
 
   undo(origin) {
+    if (this.waits(origin, () => this.undo(origin))) return;
     const { plan } = where(origin);
     this.view.command({ action: "undo", plan }, origin, () => this.view.announce("Undone."));
   }
@@ -182,6 +200,7 @@ class Plans {
     clearTimeout(select.choosing);
     select.setAttribute("data-chosen", "");
     const send = () => {
+      if (this.waits(row, send)) return;
       select.removeAttribute("data-chosen");
       delete select.dataset.shown; // what is shown next is what Python says
       if (value !== row.dataset[field]) this.send(row, { op: "update", [field]: value });
