@@ -189,8 +189,11 @@ def test_names_and_roles_for_screen_readers(use_notebook: Use) -> None:
         ("region", "Turn 1"),
     ]:
         expect(page.output(1).get_by_role(role, name=name, exact=True)).to_have_count(1)
-    for name in ("Cancel turn", "Allow once", "Deny", "Edit arguments", "Export the plan as Markdown"):
+    for name in ("Cancel turn", "Allow once", "Deny", "Edit arguments", "Export"):
         expect(view(page, 1).get_by_role("button", name=name, exact=True)).to_have_count(1)
+    view(page, 1).get_by_role("button", name="Export", exact=True).click()
+    markdown = view(page, 1).get_by_role("button", name="Export the plan as Markdown", exact=True)
+    expect(markdown).to_have_count(1)
     expect(view(page, 1).get_by_role("status")).to_have_text("waiting for you")
     controls = view(page, 1).locator("button:visible, input:visible, select:visible, textarea:visible")
     nameless = "(all) => all.filter((it) => !(it.innerText || it.ariaLabel || it.labels?.length)).length"
