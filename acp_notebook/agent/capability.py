@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -52,7 +52,7 @@ from .providers import HostPlan
 from .stream import Outbox
 from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
-from .toolset import Offer, SessionToolset, stand_in
+from .toolset import Offer, SessionToolset
 from .values import explain, for_model, for_page
 
 log = logging.getLogger(__name__)
@@ -127,12 +127,20 @@ class SessionCapability(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put news of the mode and of the plan into the request, where the history keeps them."""
+        """Put news of the mode and of the plan into the request, where the history keeps them.
+
+        What a provider runs itself comes with the request alone, so the mode is seen to here.
+        """
         if self.host_plan is not None:
             await self.host_plan.follow()
         for note in (self.modes.news(), self.plan.note("acp_get_plan" in self.offer.tools)):
             if note is not None:
                 _add(note, ctx.messages, request_context.messages)
+        parameters = request_context.model_request_parameters
+        native = self.offer.native_tools(parameters.native_tools)
+        if len(native) < len(parameters.native_tools):
+            parameters = replace(parameters, native_tools=native)
+            request_context = replace(request_context, model_request_parameters=parameters)
         self.requested(request_context.model, request_context.model_settings)
         return request_context
 
@@ -143,7 +151,7 @@ class SessionCapability(AbstractCapability[Any]):
         if ctx.tool_manager is not None and (tools := ctx.tool_manager.tools) is not None:
             for call in response.tool_calls:
                 if call.tool_name not in tools:
-                    tools[call.tool_name] = stand_in(call.tool_name, self.plan_tools)
+                    tools[call.tool_name] = self.offer.stand_in(call.tool_name, self.plan_tools)
         return response
 
     async def before_tool_validate(
@@ -154,7 +162,7 @@ class SessionCapability(AbstractCapability[Any]):
         return args
 
     async def _check(self, tool_def: ToolDefinition) -> None:
-        if refusal := await self.offer.refusal(tool_def.name):
+        if refusal := await self.offer.refusal(tool_def):
             raise ToolFailed(refusal)
 
     async def wrap_tool_execute(

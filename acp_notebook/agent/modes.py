@@ -5,7 +5,7 @@ The names are those of pydantic-acp.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, get_args
 
@@ -18,6 +18,9 @@ from .config import choice
 
 #: ACP tool kinds that change nothing.
 READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch"})
+
+#: Kinds of the tools that providers run themselves which change nothing.
+READ_ONLY_NATIVE = frozenset({"web_search", "x_search", "web_fetch", "file_search", "tool_search", "advisor"})
 
 #: How a mode that only plans writes the plan down.
 PlanGenerationType = Literal["structured", "tools"]
@@ -46,6 +49,8 @@ class PrepareToolsMode(Generic[AgentDepsT]):
         plan_mode: the model writes the plan here: by a `TaskPlan`, or by `acp_set_plan`.
         plan_tools: the model works through the plan here, and marks what is done. Together with `plan_mode`
             it has all four plan tools.
+        native_tools: kinds of the tools that a provider runs itself (`web_search`, `code_execution`, …) which
+            the mode offers; None for all that the agent has.
 
     Raises `ConfigError` for an id that cannot be a command.
     """
@@ -56,6 +61,7 @@ class PrepareToolsMode(Generic[AgentDepsT]):
     description: str | None = None
     plan_mode: bool = False
     plan_tools: bool = False
+    native_tools: Collection[str] | None = None
 
     def __post_init__(self) -> None:
         if not self.id or self.id.split() != [self.id]:
@@ -176,6 +182,7 @@ _MODES: tuple[PrepareToolsMode[Any], ...] = (
         name="Ask",
         description="Answers and looks, with the tools that only read.",
         prepare_func=_that_read,
+        native_tools=READ_ONLY_NATIVE,
     ),
     PrepareToolsMode(
         id="plan",
@@ -183,6 +190,7 @@ _MODES: tuple[PrepareToolsMode[Any], ...] = (
         description="Writes the plan, with the tools that only read.",
         prepare_func=_that_read,
         plan_mode=True,
+        native_tools=READ_ONLY_NATIVE,
     ),
     PrepareToolsMode(
         id="agent",

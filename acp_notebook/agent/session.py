@@ -12,17 +12,11 @@ from typing import Any
 from uuid import uuid4
 
 from pydantic_ai import CancellationToken, capture_run_messages
-from pydantic_ai.exceptions import (
-    ContentFilterError,
-    IncompleteToolCall,
-    RunCancelled,
-    UsageLimitExceeded,
-)
+from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage, UsageLimits
-from pydantic_core import to_json
 
 from ..errors import PlanError, TurnRunning
 from ..plan import Author, PlanEdit
@@ -37,7 +31,6 @@ from ..protocol.messages import (
     SessionInfoUpdate,
     Setter,
     StateUpdate,
-    Usage,
     UserMessage,
 )
 from .adapter import AcpSessionContext, AdapterConfig
@@ -48,6 +41,7 @@ from .model_plan import ModelPlan
 from .models import ModelSetting, is_scripted
 from .modes import ModeSetting, mode_bridge
 from .options import HostOptions
+from .outcome import one_line, shown, stop_reason, usage_of
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
@@ -260,7 +254,7 @@ class AgentSession:
                 self._slash.host.read()
             self._announce()
             self._task = self._token = None
-            self._outbox.send(replace(end, usage=_usage(usage, self._history[before:])))
+            self._outbox.send(replace(end, usage=usage_of(usage, self._history[before:])))
 
     async def _obey(self, text: str) -> StateUpdate | None:
         """Do what a prompt says that is a slash command; None for one that goes to the model."""
@@ -331,12 +325,12 @@ class AgentSession:
                 log.error("%s: the turn failed", self.info.name, exc_info=error)
                 self._keep(messages)
                 self._outbox.close_calls("the turn failed")
-                return StateUpdate("idle", _stop_reason(error), error=_one_line(error), cause=error)
+                return StateUpdate("idle", stop_reason(error), error=one_line(error), cause=error)
         self._history = result.all_messages()
         streamed = isinstance(result.output, str) and not result.response.tool_calls
         if not (streamed or isinstance(result.output, TaskPlan)):  # which is shown as the plan
             self._outbox.paragraph()
-            self._outbox.text(AgentMessageChunk, _shown(result.output))
+            self._outbox.text(AgentMessageChunk, shown(result.output))
         return StateUpdate("idle", "end_turn", output=result.output)
 
     def _keep(self, messages: Sequence[ModelMessage]) -> None:
@@ -352,45 +346,3 @@ class AgentSession:
 
 def _info(hosted: Hosted, model: Model) -> AgentInfo:
     return AgentInfo(hosted.name, model.model_name, is_scripted(model))
-
-
-def _usage(usage: RunUsage, messages: Sequence[ModelMessage]) -> Usage:
-    """What a run with these messages took. Only what came over a network has a price that may be unknown."""
-    responses = (message for message in messages if isinstance(message, ModelResponse))
-    unpriced = sum(1 for response in responses if response.provider_url and response.usage.cost is None)
-    return Usage(
-        usage.input_tokens, usage.output_tokens, usage.requests, usage.tool_calls, usage.cost, unpriced
-    )
-
-
-def _shown(output: Any) -> str:
-    """An output that is not the text which the model streamed, as the answer's text."""
-    if isinstance(output, str):
-        return output
-    try:
-        text = to_json(output, indent=2, serialize_unknown=True).decode()
-    except ValueError:
-        text = repr(output)
-    return f"```json\n{text}\n```"
-
-
-def _stop_reason(error: BaseException) -> str:
-    """ACP's stop reason for a run that raised; a failure of any other kind is an `error`."""
-    match error:
-        case ContentFilterError():
-            return "refusal"
-        case IncompleteToolCall():
-            return "max_tokens"
-        case UsageLimitExceeded():
-            return "max_turn_requests"
-        case _:
-            return "error"
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, RuntimeError) and "different event loop" in str(error):
-        return (
-            "this agent's model is in use on another event loop: with host='thread' give a model name, "
-            "or an agent that is used nowhere else"
-        )
-    return explain(error)

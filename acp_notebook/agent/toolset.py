@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
+from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
@@ -48,6 +49,7 @@ class Offer:
         self._own: Mapping[str, ToolDefinition] = {}
         self._plan: Mapping[str, ToolDefinition] = {}
         self._prepared: dict[str, Mapping[str, ToolDefinition]] = {}
+        self._called: set[str] = set()
         self._failed: set[str] = set()
 
     async def begin_step(
@@ -59,6 +61,7 @@ class Offer:
         """What a step is given, of the agent's own tools and of the plan tools."""
         self._ctx, self._own, self._plan = ctx, own, plan
         self._prepared.clear()
+        self._called.clear()
         mode = self._modes.mode
         prepared = await self._of(mode)
         offered = plan_tools_of(mode, task_plan=self.takes_task_plan)
@@ -73,43 +76,63 @@ class Offer:
         generation = self._generation
         return self._task_plan and generation is not None and generation.wants_task_plan(self._modes.mode)
 
-    async def refusal(self, name: str) -> str | None:
+    def native_tools(self, tools: list[AbstractNativeTool]) -> list[AbstractNativeTool]:
+        """Those of the provider's own tools that the mode offers."""
+        kinds = self._modes.mode.native_tools
+        return tools if kinds is None else [tool for tool in tools if tool.kind in kinds]
+
+    def stand_in(self, name: str, toolset: PlanToolset) -> ToolsetTool[Any]:
+        """Takes the place of a tool that the model calls and was not given, so that the call can be refused.
+
+        pydantic-ai ends a run whose model calls such a tool twice.
+        """
+        self._called.add(name)
+        definition = ToolDefinition(name=name)
+        return ToolsetTool(toolset=toolset, tool_def=definition, max_retries=0, args_validator=_ANY)
+
+    async def refusal(self, tool: ToolDefinition) -> str | None:
         """Why a tool may not be used now, for the model to read; None when it may.
 
         The mode may have changed since the step began, and a model may call what it was not given.
         """
-        mode = self._modes.mode
+        name, mode = tool.name, self._modes.mode
         given = self.tools.get(name)
         if name in self._plan:
             may = given is not None and name in plan_tools_of(mode, task_plan=self.takes_task_plan)
-        else:
+        elif name in self._own:
             now = (await self._of(mode)).get(name)
             # what needs approval in the mode of now may not run because it did not need it in the one before
             may = given is not None and now is not None and now.kind in (given.kind, "function")
+        elif name in self._called:
+            may = False
+        else:  # another capability keeps it from the model, and uses it on the model's behalf
+            may = name in await self._prepare(mode, {name: tool})
         if may:
             return None
-        if name in self._own or name in self._plan or name == TASK_PLAN:
-            return f"{name} may not be used in mode {mode.id!r}."
-        there = f"use {', '.join(self.tools)}" if self.tools else "you have none now"
-        return f"There is no tool {name}: {there}."
+        if name in self._called and name not in (*self._own, *self._plan, TASK_PLAN):
+            there = f"use {', '.join(self.tools)}" if self.tools else "you have none now"
+            return f"There is no tool {name}: {there}."
+        return f"{name} may not be used in mode {mode.id!r}."
 
     async def _of(self, mode: PrepareToolsMode[Any]) -> Mapping[str, ToolDefinition]:
         """What `mode` offers in this step of the agent's own tools."""
         if mode.id not in self._prepared:
-            self._prepared[mode.id] = await self._prepare(mode)
+            self._prepared[mode.id] = await self._prepare(mode, self._own)
         return self._prepared[mode.id]
 
-    async def _prepare(self, mode: PrepareToolsMode[Any]) -> Mapping[str, ToolDefinition]:
+    async def _prepare(
+        self, mode: PrepareToolsMode[Any], tools: Mapping[str, ToolDefinition]
+    ) -> Mapping[str, ToolDefinition]:
         """Nothing when it fails: an error must not offer more than the mode does, nor end the turn."""
         assert self._ctx is not None
         try:
-            answer = mode.prepare_func(self._ctx, list(self._own.values()))
+            answer = mode.prepare_func(self._ctx, list(tools.values()))
             if inspect.isawaitable(answer):
                 answer = await answer
             if answer is None:
-                return self._own
+                return tools
             prepared = {tool.name: tool for tool in answer}
-            if unknown := [name for name in prepared if name not in self._own]:
+            if unknown := [name for name in prepared if name not in tools]:
                 raise ValueError(f"it returned {unknown[0]!r}, which is none of the tools that it was given")
             return prepared
         except KeyboardInterrupt:  # in a task it would end the whole loop, and with it the kernel
@@ -154,13 +177,3 @@ class SessionToolset(WrapperToolset[Any]):
 
 def _definitions(tools: Mapping[str, ToolsetTool[Any]]) -> dict[str, ToolDefinition]:
     return {name: tool.tool_def for name, tool in tools.items()}
-
-
-def stand_in(name: str, toolset: PlanToolset) -> ToolsetTool[Any]:
-    """Takes the place of a tool that the model calls and was not given, so that the call can be refused.
-
-    pydantic-ai ends a run whose model calls such a tool twice.
-    """
-    return ToolsetTool(
-        toolset=toolset, tool_def=ToolDefinition(name=name), max_retries=0, args_validator=_ANY
-    )

@@ -399,3 +399,26 @@ def test_agents_do_not_share_their_table():
     first, second = Session(), Session()
     first.ask("Clean the survey data")
     assert re.search(r"has 500 rows", second.ask("Describe the columns"))
+
+
+def test_in_a_session_the_plan_of_plan_mode_is_the_answer_and_agent_mode_carries_it_out(
+    hosted: Callable[..., acp_notebook.Session],
+) -> None:
+    session = hosted(demo_agent(delay=0), mode="plan", on_unattended="allow")
+    turn = session.ask("Clean the survey data")
+    assert isinstance(turn.output, acp_notebook.TaskPlan)
+    assert (
+        turn.text == "The plan is written. To have it done, switch to agent mode and tell me to `continue`."
+    )
+    assert [(entry.content, entry.priority) for entry in session.plan] == list(PLAN)
+    assert session.plan.content is not None and session.plan.content.startswith("### What I see")
+    assert "switch to agent mode" in session.ask("continue").text
+    session.ask("/agent")
+    assert "Dropped 14 duplicate rows" in session.ask("continue").text
+    assert session.plan.progress == (6, 6)
+
+
+def test_in_a_session_one_prompt_plans_and_works(hosted: Callable[..., acp_notebook.Session]) -> None:
+    session = hosted("demo", on_unattended="allow")
+    assert "Dropped 14 duplicate rows" in session.ask("Clean the survey data").text
+    assert session.plan.progress == (6, 6)

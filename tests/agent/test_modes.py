@@ -11,11 +11,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from pydantic_ai import Agent, RunContext
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai import Agent, FunctionToolset, RunContext
+from pydantic_ai.capabilities import AbstractCapability, NativeTool
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.native_tools import CodeExecutionTool, WebSearchTool
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import WrapperToolset
 
 from acp_notebook import (
     AdapterConfig,
@@ -28,7 +32,7 @@ from acp_notebook import (
     Session,
     current,
 )
-from acp_notebook.errors import ConfigError
+from acp_notebook.errors import ConfigError, TurnFailed
 from acp_notebook.protocol.messages import Notice
 from harness.sessions import pending, until
 
@@ -301,6 +305,82 @@ def test_a_mode_of_now_judges_the_calls_of_a_step_that_began_in_another(hosted: 
     session.set_mode("work")
     desk.meanwhile = lambda: (session.set_mode("look"), session.set_mode("work"))
     assert session.ask("go").text == "seen, wiped"
+
+
+class Dispatching(WrapperToolset[Any]):
+    """Keeps all tools from the model but one, which uses the others, as code that a model writes may."""
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, Any]:
+        self.hidden = await self.wrapped.get_tools(ctx)
+        return {"dispatch": self.hidden["dispatch"]}
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> Any:
+        assert ctx.tool_manager is not None
+        inside = replace(ctx.tool_manager, toolset=self.wrapped, tools=self.hidden)
+        call = ToolCallPart(tool_args["tool"], {}, tool_call_id=f"inner-{tool_args['tool']}")
+        try:
+            return await inside.handle_call(call, wrap_validation_errors=False)
+        except (ToolFailed, ModelRetry) as error:
+            return error.message
+
+
+class Hidden(AbstractCapability[Any]):
+    def get_wrapper_toolset(self, toolset: Any) -> Any:
+        return Dispatching(toolset)
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["a toolset of the agent's", "around the session's"])
+def test_tools_that_are_used_on_the_models_behalf_are_judged_too(hosted: Hosted, inside: bool) -> None:
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        look, wipe = yield [Call("dispatch", tool="look"), Call("dispatch", tool="wipe")]
+        yield Say(f"{look.text} | {wipe.text} | {','.join(sorted(turn.tools))}")
+
+    tools = FunctionToolset[None]()
+    ran: list[str] = []
+
+    @tools.tool_plain(metadata={"kind": "read"})
+    def dispatch(tool: str) -> str:
+        raise AssertionError("the wrapper does it")
+
+    @tools.tool_plain(metadata={"kind": "read"})
+    def look() -> str:
+        ran.append("look")
+        return "seen"
+
+    @tools.tool_plain
+    def wipe() -> str:
+        ran.append("wipe")
+        return "wiped"
+
+    agent = (
+        Agent(model, toolsets=[Dispatching(tools)])
+        if inside
+        else Agent(model, toolsets=[tools], capabilities=[Hidden()])
+    )
+    session = hosted(agent, mode="ask")
+    seen, refused, offered = session.ask("go").text.split(" | ")
+    assert (seen, offered, ran) == ("seen", "dispatch", ["look"])
+    assert refused == "wipe may not be used in mode 'ask'." if inside else "Unknown tool" in refused
+    session.set_mode("agent")
+    assert session.ask("go").text.startswith("seen | wiped | ")
+
+
+def test_what_a_provider_runs_itself_is_the_modes_too(hosted: Hosted) -> None:
+    """A TestModel refuses all native tools, so a request without them is one that it answers."""
+    agent = Agent(TestModel(), capabilities=[NativeTool(CodeExecutionTool())])
+    session = hosted(agent, mode="ask")
+    assert session.ask("go").stop_reason == "end_turn"
+    session.set_mode("plan")
+    assert session.ask("go").stop_reason == "end_turn"
+    session.set_mode("agent")
+    with pytest.raises(TurnFailed, match=r"(?i)native|built-in"):
+        session.ask("go")
+    search = hosted(Agent(TestModel(), capabilities=[NativeTool(WebSearchTool())]), mode="ask", name="search")
+    with pytest.raises(TurnFailed, match=r"(?i)native|built-in"):
+        search.ask("go")
 
 
 # -- which mode ------------------------------------------------------------------------------------------
