@@ -130,7 +130,7 @@ def test_a_mode_holds_for_every_model_and_on_every_run(hosted: Hosted, model: An
     desk.ran.clear()
     session = hosted(desk.agent, modes=[LOOKS, WORKS], mode="work", name="second")
     assert session.ask("go").stop_reason == "end_turn"
-    assert desk.ran == ["look", "wipe"]
+    assert sorted(desk.ran) == ["look", "wipe"]  # two calls at once may end in any order
 
 
 def test_a_test_model_that_calls_all_tools_has_those_of_the_mode(hosted: Hosted) -> None:
