@@ -103,9 +103,9 @@ def open_notebook(
         jupyter.shut_down_kernels(page.path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _kept(jupyter: JupyterServer) -> Iterator[dict[App, NotebookPage]]:
-    """The pages that the tests of a module use one after another."""
+    """The pages that tests use one after another."""
     pages: dict[App, NotebookPage] = {}
     yield pages
     for page in pages.values():
@@ -122,8 +122,8 @@ def use_notebook(
     _kept: dict[App, NotebookPage],
 ) -> Iterator[Callable[..., NotebookPage]]:
     """`use_notebook(cells, app="lab") -> NotebookPage`: much faster than `open_notebook`, since page and
-    kernel are those of the module's earlier tests, with other cells and the extension unloaded. Variables
-    stay. The test must leave nothing running, and no error in the page's console.
+    kernel are those of earlier tests, with other cells and the extension unloaded. Variables stay. The test
+    must leave nothing running, and no error in the page's console.
 
     After a failed test the next begins with a new page and kernel.
     """
