@@ -45,6 +45,7 @@ class View {
     this.listen("mouseover", (event) => this.plans.showTools(event.target));
     this.listen("mouseleave", () => this.plans.showTools(null));
     this.listen("focusin", (event) => this.onFocus(event.target));
+    this.listen("focusout", () => queueMicrotask(() => this.el.isConnected && (this.cell = null)));
     this.hear("msg:custom", (message) => this.onMessage(message));
     this.hear("change:state", () => this.onState());
     this.hear("comm_live_update", () => this.connect());
@@ -69,6 +70,8 @@ class View {
     for (const stop of this.ears) stop();
     this.voice?.remove();
     this.closed = true;
+    // In place of this view comes its final form: the keys are its cell's then, not nobody's.
+    if (document.activeElement === document.body) this.cell?.focus({ preventScroll: true });
   }
 
   /** The session is closed: what is shown stays, and nobody is there to say hello to. */
@@ -326,6 +329,7 @@ class View {
   onFocus(target) {
     // Notebook looks for shortcuts before the view hears of a key, and at the focused element before its parents.
     target.setAttribute("data-lm-suppress-shortcuts", "true");
+    this.cell = this.el.closest(".jp-Cell");
     this.plans.showTools(target);
   }
 

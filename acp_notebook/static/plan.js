@@ -57,11 +57,12 @@ class Plans {
     for (const map of [this.stops, this.current]) for (const list of map.keys()) if (!list.isConnected) map.delete(list);
     for (const plan of this.view.holders(".acp-plan")) if (!plan.querySelector(".acp-filter")) delete plan.dataset.filter;
     for (const tools of this.tools) {
-      if (tools.isConnected) this.label(tools);
-      else this.tools.delete(tools);
+      if (tools.isConnected && this.template(tools)) this.label(tools);
+      else this.takeAway(tools);
     }
     // The row with the focus is gone, or hidden by the filter: the one in its place gets it.
-    const place = row && !isShown(row) && beside.find((one) => one && isShown(one));
+    const lost = row && !row.hasAttribute("data-left") && !isShown(row);
+    const place = lost && beside.find((one) => one && isShown(one));
     if (place) this.focus(place);
   }
 
@@ -94,9 +95,7 @@ class Plans {
     const row = this.view.live && !this.drag ? target?.closest?.(".acp-entry") : null;
     for (const tools of this.tools) {
       const old = tools.parentNode;
-      if (old === row || old?.matches(":hover") || old?.contains(this.view.focused())) continue;
-      tools.remove();
-      this.tools.delete(tools);
+      if (old !== row && !old?.matches(":hover") && !old?.contains(this.view.focused())) this.takeAway(tools);
     }
     if (!row || row.querySelector(".acp-row-tools")) return;
     const template = this.template(row);
@@ -110,21 +109,26 @@ class Plans {
     this.label(tools);
   }
 
-  /** The tools of a plan's rows: there are none where the plan cannot be edited. */
-  template(row) {
-    return row.closest(".acp-plan")?.querySelector(":scope > [data-row-tools]");
+  takeAway(tools) {
+    tools.remove();
+    this.tools.delete(tools);
+  }
+
+  /** The tools for the rows of a plan: there are none where it cannot be edited. */
+  template(node) {
+    return node.closest(".acp-plan")?.querySelector(":scope > [data-row-tools]");
   }
 
   label(tools) {
     const row = tools.parentNode;
-    const step = `step ${row.dataset.index}`;
+    const which = `step ${row.dataset.index}`;
     for (const button of tools.querySelectorAll("button")) {
       const back = button.dataset.status && button.dataset.status === row.dataset.status;
-      button.setAttribute("aria-label", `${back ? button.dataset.undo : button.title}, ${step}`);
+      button.setAttribute("aria-label", `${back ? button.dataset.undo : button.title}, ${which}`);
       button.setAttribute("aria-disabled", String(neighbour(row, button.dataset.op) === null));
     }
     for (const select of tools.querySelectorAll("select")) {
-      select.setAttribute("aria-label", `${select.title}, ${step}`);
+      select.setAttribute("aria-label", `${select.title}, ${which}`);
       const value = row.dataset[select.dataset.field];
       if (select.dataset.shown === value || select.hasAttribute("data-chosen")) continue;
       for (const own of select.querySelectorAll("[data-own]")) own.remove();
@@ -159,17 +163,16 @@ class Plans {
     while (origin.acpWaiting?.length && origin.getAttribute("aria-busy") !== "true") origin.acpWaiting.shift()();
   }
 
+  /** What a button of a row does, or the key that stands for it. */
   operate(op, row, button = null) {
-    if (this.waits(row, () => this.operate(op, row, button))) return undefined;
-    const index = Number(row.dataset.index);
-    if (op === "edit") return this.edit(row);
-    if (op === "done" || op === "start") {
-      const status = op === "done" ? "completed" : "in_progress";
-      return this.send(row, { op: "update", status: row.dataset.status === status ? "pending" : status });
-    }
-    if (op === "remove") return this.send(row, { op }, () => this.view.announce(`Step ${index} removed.`));
+    if (!this.template(row) || this.waits(row, () => this.operate(op, row, button))) return;
+    const { index, status } = row.dataset;
+    const set = { done: "completed", start: "in_progress" }[op];
     const other = neighbour(row, op);
-    if (other) this.move(row, Number(other.dataset.index), button);
+    if (op === "edit") this.edit(row);
+    else if (op === "remove") this.send(row, { op }, () => this.view.announce(`Step ${index} removed.`));
+    else if (set) this.send(row, { op: "update", status: status === set ? "pending" : set });
+    else if (other) this.move(row, Number(other.dataset.index), button);
   }
 
   /** The focus goes along with the row, where it was on it. */
@@ -212,7 +215,7 @@ class Plans {
 
   edit(row) {
     if (!this.template(row) || row.hasAttribute("data-editing")) return;
-    const text = row.dataset.content ?? textOf(row);
+    const text = sourceOf(row);
     const { index } = row.dataset;
     const form = parse(`<form class="acp-edit" data-local>
       <textarea aria-label="Text of step ${index}" dir="auto" rows="1"></textarea>
@@ -246,8 +249,9 @@ class Plans {
   refused(form) {
     const edited = this.editors.get(form);
     const { row } = edited;
-    if (!row.isConnected || row.hasAttribute("data-left")) return;
-    Object.assign(edited, where(row), { index: Number(row.dataset.index) });
+    const text = sourceOf(row);
+    if (!row.isConnected || row.hasAttribute("data-left") || text === edited.text) return;
+    Object.assign(edited, where(row), { text, index: Number(row.dataset.index) });
     form.querySelector(".acp-quiet").textContent = "Enter saves yours all the same, Esc cancels";
   }
 
@@ -306,7 +310,7 @@ class Plans {
     if (to && event.altKey) {
       event.preventDefault();
       const op = { ArrowUp: "up", ArrowDown: "down" }[event.key];
-      if (op && this.view.live && this.template(row)) this.operate(op, row);
+      if (op && this.view.live) this.operate(op, row);
     } else if (to) {
       event.preventDefault();
       const next = to();
@@ -393,10 +397,10 @@ function neighbour(row, op) {
   return op === "up" ? nextShown(row, -1) : op === "down" ? nextShown(row, 1) : undefined;
 }
 
-/** A row's text, where it is shown as it is. */
-function textOf(row) {
+/** The text of an entry as it was written: where it is not shown like that, the row carries it along. */
+function sourceOf(row) {
   const { firstChild } = row.querySelector(".acp-text");
-  return firstChild?.nodeType === Node.TEXT_NODE ? firstChild.data : "";
+  return row.dataset.content ?? (firstChild?.nodeType === Node.TEXT_NODE ? firstChild.data : "");
 }
 
 /** As many lines as the text has: browsers that know `field-sizing` see to it by themselves. */

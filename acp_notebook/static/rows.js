@@ -94,14 +94,17 @@ function bringIntoSight(list, row, barely = false, again = 2) {
 class Drag {
   constructor(plans, row, { clientY, pointerId }) {
     Object.assign(this, { plans, row, list: listOf(row), start: clientY, y: clientY, target: null });
-    const ears = { pointermove: (event) => this.move(event), pointerup: () => this.drop(), pointercancel: () => this.end() };
-    for (const [type, ear] of Object.entries(ears)) row.addEventListener(type, ear);
-    this.onKey = (event) => event.key === "Escape" && (event.stopPropagation(), this.end());
-    document.addEventListener("keydown", this.onKey, true);
+    // At the document: a patch may move the row, or take it away, and the capture with it.
+    const ears = {
+      pointermove: (event) => this.move(event),
+      pointerup: () => this.drop(),
+      pointercancel: () => this.end(),
+      keydown: (event) => event.key === "Escape" && (event.stopPropagation(), this.end()),
+    };
+    for (const [type, ear] of Object.entries(ears)) document.addEventListener(type, ear, true);
     row.setPointerCapture(pointerId);
     this.stop = () => {
-      for (const [type, ear] of Object.entries(ears)) row.removeEventListener(type, ear);
-      document.removeEventListener("keydown", this.onKey, true);
+      for (const [type, ear] of Object.entries(ears)) document.removeEventListener(type, ear, true);
       if (row.hasPointerCapture(pointerId)) row.releasePointerCapture(pointerId);
     };
   }
@@ -124,7 +127,7 @@ class Drag {
     const y = Math.min(Math.max(this.y, box.top + 1), box.bottom - 1);
     const over = this.list.getRootNode().elementFromPoint(box.left + 20, y)?.closest(".acp-entry");
     this.target?.removeAttribute("data-drop");
-    this.target = this.list.contains(over) ? over : null;
+    this.target = this.list.contains(over) && !over.hasAttribute("data-left") ? over : null;
     if (!this.target) return;
     const { top, height } = this.target.getBoundingClientRect();
     this.target.dataset.drop = y < top + height / 2 ? "before" : "after";
@@ -145,7 +148,7 @@ class Drag {
     const { row, target } = this;
     const side = target?.dataset.drop;
     this.end();
-    if (!side || !row.isConnected || target === row) return;
+    if (!side || !row.isConnected || !target.isConnected || target === row) return;
     const from = Number(row.dataset.index);
     const at = Number(target.dataset.index) + (side === "after" ? 1 : 0);
     row.focus({ preventScroll: true });

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..plan import PRIORITIES, STATUSES, Plan, PlanHistory
+from ..plan import PRIORITIES, STATUSES, Plan, PlanHistory, Revision
 from ..plan.changes import Entries
 from ..plan.formats import FORMATS
 from ..session.state import PlanFile
@@ -61,7 +61,7 @@ def _plan_parts(shown: Shown, key: str, memo: Memo, slot: str) -> Iterator[Part 
     )
     yield Part(key, slot, section)
     far = progress(plan)
-    yield from _head(shown, title, key, far)
+    yield from _head(shown, title, key, far, memo)
     if shown.controls and shown.looking is not None:
         yield history_part(history, f"{key}.history", key, shown.looking or len(history))
     if shown.controls and shown.looking:
@@ -95,7 +95,7 @@ def progress(plan: Plan) -> Progress:
 # -- head ------------------------------------------------------------------------------------------------
 
 
-def _head(shown: Shown, title: str, key: str, far: Progress) -> Iterator[Part]:
+def _head(shown: Shown, title: str, key: str, far: Progress, memo: Memo) -> Iterator[Part]:
     """Title, progress and tools: parts of their own, since a change of an entry changes few of them."""
     plan, head = shown.plan, f"{key}.head"
     yield Part(head, key, tag("div", class_="acp-plan-head", data_slot=head))
@@ -107,27 +107,30 @@ def _head(shown: Shown, title: str, key: str, far: Progress) -> Iterator[Part]:
         return
     tools = f"{head}.tools"
     yield Part(tools, head, tag("span", class_="acp-tools", data_slot=tools))
-    for name, html in _tools(shown, far):
+    for name, html in _tools(shown, far, memo):
         yield Part(f"{tools}.{name}", tools, html)
     if plan and not shown.past:
         yield Part(f"{key}.exports", key, _exports())
 
 
-def _tools(shown: Shown, far: Progress) -> Iterator[tuple[str, Html]]:
+def _tools(shown: Shown, far: Progress, memo: Memo) -> Iterator[tuple[str, Html]]:
     plan, history = shown.plan, shown.history
     if far.current is not None:
         yield "current", _tool("current", f"▸ Step {far.current}", title="Go to the step in progress")
     if len(plan) > 1:
         yield "filter", _filter()
     if history.undoable is not None and not shown.past:
-        undo = f"Undo: {history[history.undoable - 1].summary}"
-        yield "undo", _tool("undo", "Undo", title=undo)
+        yield "undo", memo(f"undo {plan.plan_id}", _undo, history[history.undoable - 1])
     if len(history) > 1:
         number = tag("span", f"r{len(history)}", class_="acp-num")
         pressed = str(shown.looking is not None).lower()
         yield "history", _tool("history", "History ", number, aria_pressed=pressed)
     if plan and not shown.past:
         yield "export", _tool("exports", "Export", aria_expanded="false")
+
+
+def _undo(revision: Revision) -> Html:
+    return _tool("undo", "Undo", title=f"Undo: {revision.summary}")
 
 
 def _tool(action: str, *label: str, **attributes: str) -> Html:
