@@ -45,7 +45,7 @@ class View {
     this.listen("mouseover", (event) => this.plans.showTools(event.target));
     this.listen("mouseleave", () => this.plans.showTools(null));
     this.listen("focusin", (event) => this.onFocus(event.target));
-    this.listen("focusout", () => queueMicrotask(() => this.el.isConnected && (this.cell = null)));
+    this.listen("focusout", () => queueMicrotask(() => this.el.isConnected && !this.focused() && (this.cell = null)));
     this.hear("msg:custom", (message) => this.onMessage(message));
     this.hear("change:state", () => this.onState());
     this.hear("comm_live_update", () => this.connect());

@@ -176,6 +176,7 @@ def test_tab_leads_from_the_cell_to_the_answer(use_notebook: Use) -> None:
     page.tab.keyboard.press("Enter")
     page.wait_done(1)
     expect(view(page, 1).locator(".acp-message")).to_contain_text("dropped from survey")
+    expect(page.cell(1)).to_be_focused()  # the live view has gone, and the focus not with it
 
 
 def test_names_and_roles_for_screen_readers(use_notebook: Use) -> None:
