@@ -121,7 +121,7 @@ class Plans {
 
   label(tools) {
     const row = tools.parentNode;
-    const which = `step ${row.dataset.index}`;
+    const which = `step ${indexOf(row)}`;
     for (const button of tools.querySelectorAll("button")) {
       const back = button.dataset.status && button.dataset.status === row.dataset.status;
       button.setAttribute("aria-label", `${back ? button.dataset.undo : button.title}, ${which}`);
@@ -143,7 +143,7 @@ class Plans {
 
   /** An edit of the entry in a row, as it is numbered in the revision that the page shows. */
   send(row, edit, done = null) {
-    const index = Number(row.dataset.index);
+    const index = indexOf(row);
     this.view.command({ action: "plan", ...where(row), index, ...edit }, row, done, () => {
       for (const tools of this.tools) if (tools.isConnected) this.label(tools);
     });
@@ -166,18 +166,19 @@ class Plans {
   /** What a button of a row does, or the key that stands for it. */
   operate(op, row, button = null) {
     if (!this.template(row) || this.waits(row, () => this.operate(op, row, button))) return;
-    const { index, status } = row.dataset;
+    const { status } = row.dataset;
     const set = { done: "completed", start: "in_progress" }[op];
     const other = neighbour(row, op);
+    const index = indexOf(row);
     if (op === "edit") this.edit(row);
     else if (op === "remove") this.send(row, { op }, () => this.view.announce(`Step ${index} removed.`));
     else if (set) this.send(row, { op: "update", status: status === set ? "pending" : set });
-    else if (other) this.move(row, Number(other.dataset.index), button);
+    else if (other) this.move(row, indexOf(other), button);
   }
 
   /** The focus goes along with the row, where it was on it. */
   move(row, to, button = null) {
-    const index = Number(row.dataset.index);
+    const index = indexOf(row);
     if (index === to) return;
     const focused = row.contains(this.view.focused());
     this.send(row, { op: "move", to }, () => {
@@ -216,13 +217,13 @@ class Plans {
   edit(row) {
     if (!this.template(row) || row.hasAttribute("data-editing")) return;
     const text = sourceOf(row);
-    const { index } = row.dataset;
+    const index = indexOf(row);
     const form = parse(`<form class="acp-edit" data-local>
       <textarea aria-label="Text of step ${index}" dir="auto" rows="1"></textarea>
       <span class="acp-edit-foot"><button type="submit" class="acp-btn">Save</button>
       <button type="button" class="acp-btn acp-bare" data-action="cancel-edit">Cancel</button>
       <span class="acp-quiet">Enter saves, Shift+Enter begins a line, Esc cancels</span></span></form>`);
-    this.editors.set(form, { row, text, ...where(row), index: Number(index) });
+    this.editors.set(form, { row, text, ...where(row), index });
     const field = form.querySelector("textarea");
     field.value = text;
     row.setAttribute("data-editing", "");
@@ -251,7 +252,7 @@ class Plans {
     const { row } = edited;
     const text = sourceOf(row);
     if (!row.isConnected || row.hasAttribute("data-left") || text === edited.text) return;
-    Object.assign(edited, where(row), { text, index: Number(row.dataset.index) });
+    Object.assign(edited, where(row), { text, index: indexOf(row) });
     form.querySelector(".acp-quiet").textContent = "Enter saves yours all the same, Esc cancels";
   }
 

@@ -3,6 +3,8 @@
 
 /** Long lists stand in groups of so many rows: a browser does not lay out groups that are out of sight. */
 const GROUP = 100;
+/** So many groups out of sight are numbered in one go. */
+const AT_ONCE = 20;
 /** How near to the edge of a list a dragged row scrolls it, and by how much a frame, in pixels. */
 const EDGE = 24;
 const SCROLL = 12;
@@ -30,7 +32,7 @@ function nextShown(row, by) {
 }
 
 function isShown(row) {
-  if (!row.isConnected || row.hasAttribute("data-left")) return false;
+  if (!row.isConnected || !isCounted(row)) return false;
   return !row.closest(".acp-plan").dataset.filter || row.checkVisibility();
 }
 
@@ -59,16 +61,49 @@ function groupOf(rows) {
 }
 
 /** Numbers the rows: Python sends them without, so that a new one changes no other. */
+// Groups out of sight come a little later, so that no frame waits for thousands.
 function number(list) {
-  let index = 0;
-  for (const row of list.querySelectorAll(".acp-entry")) {
-    if (row.hasAttribute("data-left") || row.acpNumber === (index += 1)) continue;
+  clearTimeout(list.acpNumbering);
+  const late = [];
+  let before = 0;
+  for (const holder of list.firstElementChild?.matches(".acp-rows") ? list.children : [list]) {
+    const start = before;
+    const rows = [...holder.children].filter(isCounted);
+    if (holder === list || isInSight(list, holder)) numberRows(rows, start);
+    else late.push(() => numberRows(rows, start));
+    before += rows.length;
+  }
+  const goOn = () => {
+    for (const group of late.splice(0, AT_ONCE)) group();
+    if (late.length) list.acpNumbering = setTimeout(goOn);
+  };
+  if (late.length) list.acpNumbering = setTimeout(goOn);
+}
+
+function numberRows(rows, before) {
+  rows.forEach((row, at) => {
+    const index = before + at + 1;
+    if (row.acpNumber === index) return;
     row.acpNumber = index;
     row.setAttribute("data-index", index);
     const shown = row.querySelector(".acp-index");
     if (shown.firstChild) shown.firstChild.data = index; // half the cost of setting `textContent`
     else shown.textContent = index;
-  }
+  });
+}
+
+/** The number of a row by its place, which its attribute may not show yet. */
+function indexOf(row) {
+  let index = 1;
+  for (let at = row; (at = at.previousElementSibling); ) index += isCounted(at);
+  if (!row.parentNode.matches(".acp-rows")) return index;
+  for (let at = row.parentNode; (at = at.previousElementSibling); ) index += [...at.children].filter(isCounted).length;
+  return index;
+}
+
+/** Rows that are gone from the plan, and stay for what is typed in them, have no number. */
+function isCounted(row) {
+  return !row.hasAttribute("data-left");
 }
 
 /** How far a row is below the upper edge of what the list shows, in pixels. */
@@ -127,7 +162,7 @@ class Drag {
     const y = Math.min(Math.max(this.y, box.top + 1), box.bottom - 1);
     const over = this.list.getRootNode().elementFromPoint(box.left + 20, y)?.closest(".acp-entry");
     this.target?.removeAttribute("data-drop");
-    this.target = this.list.contains(over) && !over.hasAttribute("data-left") ? over : null;
+    this.target = this.list.contains(over) && isCounted(over) ? over : null;
     if (!this.target) return;
     const { top, height } = this.target.getBoundingClientRect();
     this.target.dataset.drop = y < top + height / 2 ? "before" : "after";
@@ -149,8 +184,8 @@ class Drag {
     const side = target?.dataset.drop;
     this.end();
     if (!side || !row.isConnected || !target.isConnected || target === row) return;
-    const from = Number(row.dataset.index);
-    const at = Number(target.dataset.index) + (side === "after" ? 1 : 0);
+    const from = indexOf(row);
+    const at = indexOf(target) + (side === "after" ? 1 : 0);
     row.focus({ preventScroll: true });
     this.plans.move(row, at > from ? at - 1 : at);
   }
