@@ -162,7 +162,7 @@ class SessionCapability(AbstractCapability[Any]):
         return args
 
     async def _check(self, tool_def: ToolDefinition) -> None:
-        if refusal := await self.offer.refusal(tool_def):
+        if not self.offer.stands(tool_def.name) and (refusal := await self.offer.refusal(tool_def)):
             raise ToolFailed(refusal)
 
     async def wrap_tool_execute(

@@ -21,7 +21,6 @@ from pydantic_ai.messages import (
 )
 
 from ..protocol.messages import (
-    FINAL_STATUSES,
     AgentMessageChunk,
     AgentThoughtChunk,
     Notice,
@@ -78,24 +77,24 @@ class Outbox:
 
     def tool_call(self, call_id: str, **fields: Any) -> None:
         """Patch a tool call; `fields` as in `ToolCallUpdate`."""
-        status = fields.get("status")
-        if status == "in_progress":
-            fields["started"] = time.time()
-        elif status in FINAL_STATUSES:
-            fields["ended"] = time.time()
         patch = self._calls.get(call_id)
-        if patch is None:
-            self._calls[call_id] = fields
-            fields["tool_call_id"] = call_id
-            self._push(fields)
+        if patch is not None:
+            patch.update(fields)
+        else:
+            patch = self._calls[call_id] = fields
+            patch["tool_call_id"] = call_id
+            self._push(patch)
             if call_id not in self._open:  # else this changes a call that stands further up
                 self._in_answer = False
-        else:
-            patch.update(fields)
-        if status in FINAL_STATUSES:
-            self._open.pop(call_id, None)
-        else:
-            self._open[call_id] = None
+                self._open[call_id] = None
+        match fields.get("status"):
+            case "in_progress":
+                patch["started"] = time.time()
+            case "completed" | "failed" | "cancelled":
+                patch["ended"] = time.time()
+                self._open.pop(call_id, None)
+            case _:
+                pass
 
     def send(self, update: Update) -> None:
         """Send an update at once, after all that came before it.

@@ -49,6 +49,7 @@ class Offer:
         self._own: Mapping[str, ToolDefinition] = {}
         self._plan: Mapping[str, ToolDefinition] = {}
         self._prepared: dict[str, Mapping[str, ToolDefinition]] = {}
+        self._step_mode: PrepareToolsMode[Any] | None = None
         self._called: set[str] = set()
         self._failed: set[str] = set()
 
@@ -62,7 +63,7 @@ class Offer:
         self._ctx, self._own, self._plan = ctx, own, plan
         self._prepared.clear()
         self._called.clear()
-        mode = self._modes.mode
+        mode = self._step_mode = self._modes.mode
         prepared = await self._of(mode)
         offered = plan_tools_of(mode, task_plan=self.takes_task_plan)
         self.tools.clear()
@@ -89,6 +90,13 @@ class Offer:
         self._called.add(name)
         definition = ToolDefinition(name=name)
         return ToolsetTool(toolset=toolset, tool_def=definition, max_retries=0, args_validator=_ANY)
+
+    def stands(self, name: str) -> bool:
+        """Whether this is a tool of the agent's that the step was given, and the mode is still the step's.
+
+        It may be used then, which `refusal` would find too, at some cost in a response with many calls.
+        """
+        return self._modes.mode is self._step_mode and name in self.tools and name in self._own
 
     async def refusal(self, tool: ToolDefinition) -> str | None:
         """Why a tool may not be used now, for the model to read; None when it may.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from ..plan import Author, Plan
 
@@ -108,8 +108,9 @@ class AgentThoughtChunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallUpdate:
+# A named tuple, as session.state.ToolCallState is: of these two a turn makes several for each tool call, and
+# a frozen dataclass of this size takes three times as long.
+class ToolCallUpdate(NamedTuple):
     """Creates a tool call on first sight of its id, changes it afterwards.
 
     `status`: pending, in_progress, paused (waiting for approval), completed, failed, cancelled. `raw_input`

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..plan import DEFAULT_PLAN_ID, Author, Plan, PlanHistory
 from ..protocol.messages import (
@@ -64,8 +64,7 @@ class Thought:
     ended: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallState:
+class ToolCallState(NamedTuple):
     """A tool call as the person sees it. Times in seconds since the epoch; `printed` is what it printed."""
 
     tool_call_id: str
@@ -403,7 +402,7 @@ class _Items:
             case ToolCallContentChunk(tool_call_id, text):
                 if found := self._find(tool_call_id):
                     position, call = found
-                    self.items[position] = replace(call, printed=call.printed + text)
+                    self.items[position] = call._replace(printed=call.printed + text)
             case PermissionAsked(request_id, request):
                 self.end_thought()
                 self.items.append(PermissionState(request_id, request, asked=self._at))
