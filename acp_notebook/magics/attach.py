@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ..errors import AcpError
-from ..files import read_text
+from ..text_files import named, read_text
 from .command import Invocation, alike
 
 #: How much of one attachment is sent, in characters, and how many rows of a table.
@@ -27,8 +27,8 @@ def _attachment(name: str, call: Invocation) -> str:
         value = call.variables[name]
         text, note = _as_text(value)
         return _block(f"`{name}` ({type(value).__name__}{note})", text, "")
-    path = Path(name).expanduser()
-    if not path.exists():
+    path = named(name)
+    if not os.path.exists(path):
         hint = alike(name, call.variables) or ": a text that follows names begins after --"
         raise AcpError(f"--attach {name!r} is neither a variable nor a file{hint}")
     return _block(f"`{name}`", read_text(path), path.suffix.removeprefix("."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from ..errors import AcpError, PlanError
 from ..plan import Plan
 from ..plan.formats import write_all
 from ..plan.values import as_plan
-from ..session.plan_files import chosen_plan, export_plan, read_plans, write_plans
+from ..session.plan_io import chosen_plan, export_plan, read_plans, write_plans
+from ..text_files import named
 from .command import Invocation
 from .plan import said
 from .start import session_for
@@ -52,8 +54,8 @@ def _given(call: Invocation) -> Path | tuple[Plan, str | None]:
         if isinstance(value, str):
             return _parsed(call, value, f"variable {name!r}"), None
         return _from_value(name, value), value.plan_id if isinstance(value, Plan) else None
-    path = Path(name).expanduser()
-    if not path.exists():
+    path = named(name)
+    if not os.path.exists(path):
         raise AcpError(f"{name!r} is neither a variable nor a file")
     return path
 
@@ -89,7 +91,7 @@ def export(call: Invocation) -> str | None:
         plans = every if "all" in options else [chosen_plan(session, plan_id)]
         text = write_all(plans, format or "md")
         return Diagram(text) if format == "mermaid" else Text(text)
-    path = Path(call.text).expanduser()
+    path = named(call.text)
     if "all" in options:
         done = write_plans(session, path, every, format, force)
     else:

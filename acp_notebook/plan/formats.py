@@ -117,6 +117,11 @@ def format_of(suffix: str) -> str:
     for name, format in FORMATS.items():
         if ending in format.suffixes:
             return name
+    if ending == ".org":
+        raise PlanError(
+            f"{suffix!r} is an Org file, which is neither read nor written: use Markdown, a .md file with "
+            "one task a line as '- [ ] text'"
+        )
     known = ", ".join(ending for format in FORMATS.values() for ending in format.suffixes)
     raise PlanError(f"{suffix!r} is not the name of a plan file: use one that ends with {known}")
 

@@ -29,7 +29,10 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*$")
 # What ends the paragraph of an item although it is not set off by a blank line.
 _BLOCK = re.compile(r"#{1,6}[ \t]|[>|<]|`{3}|~{3}|([-*_=])(?:[ \t]*\1){2,}$|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _KEY = re.compile(r"[\w-]+:(?: |$)")
-_ORG = re.compile(r"\*\*+ (?:TODO|DONE|NEXT|WAITING|CANCELL?ED)\b|#\+[A-Za-z]+:", re.ASCII)
+# With one star, `TODO` could begin a Markdown item; the others would be pending entries that are not.
+_ORG = re.compile(
+    r"\*\*+ TODO\b|\*+ (?:DONE|NEXT|WAITING|CANCELL?ED)\b|#\+[A-Za-z]+:|:PROPERTIES:$", re.ASCII
+)
 
 
 @dataclass(slots=True, eq=False)

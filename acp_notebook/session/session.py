@@ -39,11 +39,12 @@ from ..protocol.messages import (
     Update,
     Usage,
 )
+from ..text_files import named
 from .faults import FaultLog
-from .files import read_plan_files, working_folder
+from .file_plans import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
-from .plan_files import Done, ReadFile, export_plan, read_plans
+from .plan_io import Done, ReadFile, export_plan, read_plans
 from .settings import CALLED, ConfigChange
 from .state import (
     Closed,
@@ -417,7 +418,7 @@ class Session:
         one; by default each goes where its own id says, and the last is returned. The format is told by the
         suffix, or by the text. Raises `AcpError` when no plan can be read; then nothing has changed.
         """
-        return read_plans(self, Path(path).expanduser(), plan_id, format, title)[-1]
+        return read_plans(self, named(path), plan_id, format, title)[-1]
 
     def export_plan(
         self,
@@ -433,7 +434,7 @@ class Session:
         this file, or the current one; the format is told by the suffix. Raises `AcpError` when the file
         cannot be written, or has changed since it was read; then it is as it was.
         """
-        return export_plan(self, Path(path).expanduser(), plan_id, format, force)
+        return export_plan(self, named(path), plan_id, format, force)
 
     # -- settings ------------------------------------------------------------------------------------
 

@@ -254,7 +254,7 @@ def test_md_12_not_utf8_and_wrong_type_whatever_the_locale(start_kernel: Callabl
         ("plan.yaml", "'plan.yaml': entry 1 has no text: give it a 'content'"),
         (
             "plan.org",
-            "'plan.org' is not the name of a plan file: use one that ends with .md, .markdown, .json",
+            "'plan.org' is an Org file, which is neither read nor written: use Markdown, a .md file with",
         ),
         ("plan.html", "'plan.html': plans are not read from html: use md, json, yaml, csv"),
         ("plan.md --format docx", "'plan.md': 'docx' is not a plan format: use md, json, yaml, csv, html"),

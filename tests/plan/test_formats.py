@@ -190,12 +190,17 @@ def test_the_format_of_a_file_name(name: str, format: str) -> None:
     assert format_of(name) == format
 
 
-@pytest.mark.parametrize("name", ["plan.org", "plan", "", "a.md/b"])
+@pytest.mark.parametrize("name", ["plan.docx", "plan", "", "a.md/b"])
 def test_the_format_of_other_file_names_is_an_error_that_lists_the_known_endings(name: str) -> None:
     with pytest.raises(
         PlanError, match=r"'.*' is not the name of a plan file: use one that ends with \.md, .*\.json"
     ):
         format_of(name)
+
+
+def test_an_org_file_is_refused_in_so_many_words() -> None:
+    with pytest.raises(PlanError, match=r"'plan\.ORG' is an Org file, which is neither read nor written"):
+        format_of("plan.ORG")
 
 
 def test_an_unknown_format_is_an_error_that_lists_the_known_ones() -> None:

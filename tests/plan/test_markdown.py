@@ -160,6 +160,15 @@ def test_md_08_org_style() -> None:
         Plan.parse(text, "md")
 
 
+@pytest.mark.parametrize(
+    "text", ["* TODO a\n* DONE b\n", "* WAITING a\n", "* a\n:PROPERTIES:\n:ID: 1\n:END:\n"]
+)
+def test_what_is_done_in_an_org_file_does_not_become_pending(text: str) -> None:
+    with pytest.raises(PlanError, match="looks like an Org file"):
+        Plan.parse(text, "md")
+    assert [entry.content for entry in Plan.parse("* TODO a\n* b\n", "md")] == ["TODO a", "b"]
+
+
 CURSOR = """---
 name: Demo plan
 overview: Short text

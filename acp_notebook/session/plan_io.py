@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import AcpError, PlanError
-from ..files import read_exactly, write_text
+from ..text_files import read_exactly, write_text
 from ..plan import Plan, SetPlan
 from ..plan.formats import FORMATS, format_of, guess, parse_all, update, write_all
 
@@ -103,7 +103,7 @@ def write_plans(session: Session, path: Path, plans: Sequence[Plan], format: str
     key = _key(path)
     read = session.read_files.get(key)
     name = format or (read.format if read else format_of(path.name))
-    if read and not force and path.exists() and name == read.format and len(plans) == 1:
+    if read and not force and os.path.exists(path) and name == read.format and len(plans) == 1:
         return _change(session, path, read, plans[0])
     text = FORMATS[name].mark + write_all(plans, name) if name in FORMATS else write_all(plans, name)
     write_text(path, text, force=force)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import shutil
+import stat
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,18 @@ _OTHER_ENCODINGS = {
 }
 
 
+def named(path: str | os.PathLike[str]) -> Path:
+    """The path that a person means; `~` is their home. Raises `AcpError` for what no file can be called."""
+    name = os.path.expanduser(path)
+    try:
+        os.lstat(name)
+    except ValueError as error:  # NUL, half a surrogate pair
+        raise AcpError(f"{name!r} is no name for a file: {error}") from error
+    except OSError:  # whoever opens it says why
+        pass
+    return Path(name)
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, whatever the platform's own encoding is; its byte order mark is left out.
 
@@ -29,8 +42,7 @@ def read_text(path: Path) -> str:
 def read_exactly(path: Path) -> str:
     """The same with the byte order mark, if there is one: every byte of the file is in the text."""
     name = str(path)
-    if path.is_dir():
-        raise AcpError(f"{name!r} is a folder: name a file in it")
+    _refuse_others(path, "read")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -52,21 +64,39 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """Write a UTF-8 file atomically: readers see the old file or the new one, never a part.
 
     Raises `AcpError` when the file exists and `force` is not set, or when it cannot be written; nothing has
-    changed then.
+    changed then. What is no file, such as a device, and a read-only file are never replaced.
     """
     name = str(path)
     target = Path(os.path.realpath(path))  # a symbolic link stays one
-    if target.is_dir():
-        raise AcpError(f"{name!r} is a folder: name a file in it")
-    if target.exists() and not force:
-        raise AcpError(f"{name!r} exists: name another file, or overwrite it with --force")
-    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    found = _refuse_others(path, "written")
+    if os.path.lexists(target):
+        if not force:
+            raise AcpError(f"{name!r} exists: name another file, or overwrite it with --force")
+        if not found & 0o222:  # which taking its place would pass over
+            raise AcpError(f"{name!r} is read-only: name another file, or allow writing to it")
+    temporary = target.with_name(f".acp-{uuid4().hex}.tmp")
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        if target.exists():
+        if found:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise AcpError(f"{name!r} cannot be written: {error.strerror or error}") from error
+
+
+def _refuse_others(path: Path, done: str) -> int:
+    """The mode of a file, 0 where there is none. Raises `AcpError` for what is no file: it may never end."""
+    name = str(path)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise AcpError(f"{name!r} cannot be {done}: {error.strerror or error}") from error
+    if stat.S_ISDIR(mode):
+        raise AcpError(f"{name!r} is a folder: name a file in it")
+    if not stat.S_ISREG(mode):
+        raise AcpError(f"{name!r} cannot be {done}: it is no file but a pipe or a device")
+    return mode

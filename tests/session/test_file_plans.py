@@ -19,7 +19,7 @@ from acp_notebook.protocol.messages import (
     ToolCallUpdate,
     UserMessage,
 )
-from acp_notebook.session.files import LONGEST, read_plan_file
+from acp_notebook.session.file_plans import LONGEST, read_plan_file
 from acp_notebook.session.state import PlanFile, PlanFileRead, SessionState, fold, reduce
 from harness.puppet import PuppetSession
 
