@@ -2,7 +2,8 @@
 
 AcpError
 ├── PlanError                  a plan, an entry or a plan file that cannot be used
-│   └── PlanIndexError         an entry number outside the plan (also an IndexError)
+│   ├── PlanIndexError         an entry number outside the plan (also an IndexError)
+│   └── PlanChanged            a plan that people changed since the agent saw it: look before it goes to work
 ├── ConfigError                an unknown mode, effort or option value
 ├── PermissionError            an answer that a permission request cannot take
 │   └── AlreadyAnswered        a second or late answer: nothing was changed
@@ -16,6 +17,11 @@ AcpError
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .plan import Change
 
 
 class AcpError(Exception):
@@ -32,6 +38,17 @@ class PlanIndexError(PlanError, IndexError):
     def __init__(self, index: object, count: int) -> None:
         valid = f"use 1 to {count}" if count > 1 else "the only entry is 1" if count else "the plan is empty"
         super().__init__(f"there is no entry {index!r} in this plan: {valid}")
+
+
+class PlanChanged(PlanError):
+    """A plan that people changed since the agent saw it; `change` is what. It is worked on when confirmed."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        super().__init__(
+            f"the plan was changed since the agent saw it last: {change.summary}; "
+            "confirmed=True has it worked on as it is now"
+        )
 
 
 class ConfigError(AcpError):

@@ -112,16 +112,6 @@ class Session(client.Session):
         _live[self.name] = self
         use(self)
 
-    # -- asking --------------------------------------------------------------------------------------
-
-    def ask(self, text: str, *, approve: bool = False, timeout: float | None = None) -> Turn:
-        def begin() -> Turn:  # in one go: a tool may block a session's own loop from the first step on
-            turn = self.prompt(text, approve=approve)
-            self.show_turn(turn)
-            return turn
-
-        return self._command(begin).wait(timeout)
-
     # -- views ---------------------------------------------------------------------------------------
 
     def view(self) -> View:

@@ -8,7 +8,7 @@ offers fewer tools.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from typing import Any, NamedTuple
 
 from pydantic_ai import Agent, Tool
@@ -67,7 +67,7 @@ def demo_agent(delay: float = 0.03) -> Agent[None, str]:
 def demo_model(delay: float = 0.03) -> ScriptedModel:
     """The model of the demo: the scripts below."""
     model = ScriptedModel(delay=delay, name="scripted demo")
-    model.script(r"\b(continue|go on|carry on|proceed|work (on|through) the plan)\b")(go_on)
+    model.script(r"\b(continue|go on|carry on|proceed|work (on|through) (the plan|entry|these))\b")(go_on)
     model.script(r"\bclean|^\s*plan\b")(clean)
     model.script()(answer)
     return model
@@ -109,10 +109,11 @@ def clean(turn: Turn) -> Generator[Step, Any, None]:
 
 
 def go_on(turn: Turn) -> Generator[Step, Any, None]:
-    """Work through what is open in the plan that is there, whoever wrote it."""
+    """Work through what is open in the plan that is there, whoever wrote it, or on some entries alone."""
+    alone = re.findall(r"^work on entry (\d+)|^(\d+)\. ", turn.prompt, re.IGNORECASE | re.MULTILINE)
     if "acp_mark_plan_done" not in turn.tools:
         yield Say("I can only look in this mode: switch to agent mode, then tell me to `continue`.")
-    elif told := (yield from work(turn)):
+    elif told := (yield from work(turn, {int(one or other) for one, other in alone})):
         yield Say(report(told))
     else:
         yield Say("Nothing is open in the plan. Add an entry, or ask me to `Clean the survey data`.")
@@ -130,10 +131,15 @@ def answer(turn: Turn) -> Generator[Step, Any, None]:
         yield Say(tell((yield call)))
 
 
-def work(turn: Turn) -> Generator[Step, Any, list[str]]:
-    """Do the open entries of the plan, one after another. Returns what there is to tell of each."""
+def work(turn: Turn, alone: Collection[int] = ()) -> Generator[Step, Any, list[str]]:
+    """Do the open entries of the plan, one after another, or those with the numbers `alone`.
+
+    Returns what there is to tell of each.
+    """
     told: list[str] = []
-    while entry := next(open_entries((yield Call("acp_get_plan"))), None):
+    plan = yield Call("acp_get_plan")
+    texts = {entry.text for entry in open_entries(plan) if entry.number in alone}
+    while entry := next((e for e in open_entries(plan) if not alone or e.text in texts), None):
         call = call_for(entry.text)
         if call is None or call.tool not in turn.tools:
             why = "I have no tool for it" if call is None else f"this mode does not offer `{call.tool}`"
@@ -152,6 +158,7 @@ def work(turn: Turn) -> Generator[Step, Any, list[str]]:
         if not (yield from close(entry, status)):
             told.append(f"I cannot mark “{entry.text}” in the plan now, so I stop here.")
             break
+        plan = yield Call("acp_get_plan")
     return told
 
 

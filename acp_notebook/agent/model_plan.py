@@ -168,6 +168,13 @@ class ModelPlan:
 
     # -- what the model is told ----------------------------------------------------------------------
 
+    def unseen(self, plan_id: str) -> Change:
+        """What people have changed in a plan since the model saw it; nothing where it never did."""
+        known = self._of(plan_id)
+        if not known.plan or not known.by.keys() - {"host"}:
+            return Change()
+        return Change.between(known.plan, self._plans.get(plan_id))
+
     def note(self, can_read: bool) -> str | None:
         """What the next request has to tell the model of its plan; None when it knows it.
 

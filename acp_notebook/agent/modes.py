@@ -125,6 +125,18 @@ class ModeSetting:
     def set(self, value: str | bool) -> None:
         self.mode = self.modes[choice(self.option(), value)]
 
+    def working(self) -> PrepareToolsMode[Any]:
+        """The mode to work on a plan in: the present one where it does that, else the first that does.
+
+        Raises `ConfigError` when there is none.
+        """
+        for mode in (self.mode, *self.modes.values()):
+            if mode.plan_tools:
+                return mode
+        raise ConfigError(
+            f"none of the modes {', '.join(self.modes)} works on plans: give one of them plan_tools=True"
+        )
+
     def news(self) -> str | None:
         """What the next request has to tell the model of the mode; None when nothing has changed.
 

@@ -52,6 +52,12 @@ class Plans:
         self._tell(PlanChange(before, plan, author, edits), PlanUpdate(plan, author, undoes))
         return plan
 
+    def choose(self, plan_id: str) -> None:
+        """Make a plan the current one, for the client too; nothing of it changes."""
+        if plan_id != self.current and (plan := self._plans.get(plan_id)) is not None:
+            self.current = plan_id
+            self._send(PlanUpdate(plan))
+
     def remove(self, plan_id: str, author: Author) -> None:
         """Take a plan away. Raises `PlanError` when there is none with this id."""
         before = self._plans.pop(plan_id, None)

@@ -20,7 +20,7 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 
 from ..errors import PlanError, TurnRunning
 from ..plan import Author, PlanEdit
-from ..protocol.connection import AgentInfo, ClientSide
+from ..protocol.connection import AgentInfo, ClientSide, Readiness
 from ..protocol.messages import (
     AgentMessageChunk,
     AvailableCommand,
@@ -163,6 +163,12 @@ class AgentSession:
 
     def _notice(self, text: str, level: str = "info") -> None:
         self._outbox.send(Notice(text, level))
+
+    def choose_plan(self, plan_id: str) -> None:
+        self._plans.choose(plan_id)
+
+    def readiness(self, plan_id: str) -> Readiness:
+        return Readiness(self._modes.working().id, self._model_plan.unseen(plan_id))
 
     # -- settings ------------------------------------------------------------------------------------
 

@@ -41,9 +41,7 @@ def cancel(call: Invocation) -> None:
 
 
 def _begin(call: Invocation) -> Turn:
-    name = call.options.get("out")
-    if name is not None and (not name.isidentifier() or iskeyword(name)):
-        raise AcpError(f"--out {name!r} is not a name for a variable")
+    name = variable_name(call)
     text = "\n\n".join(filter(None, [call.text, (call.cell or "").strip()]))
     if not text:
         raise AcpError("the prompt is empty: write what you want done after %acp ask, or under %%acp")
@@ -51,11 +49,24 @@ def _begin(call: Invocation) -> Turn:
     session = session_for(call)
     # on the session's own loop, so that no step of another turn comes in between
     turn = session.host.call(lambda: _prompt(session, text, call.options))
+    hand_out(call, turn, name)
+    return turn
+
+
+def variable_name(call: Invocation) -> str | None:
+    """What `--out` names. Raises `AcpError` when that cannot be a variable."""
+    name = call.options.get("out")
+    if name is not None and (not name.isidentifier() or iskeyword(name)):
+        raise AcpError(f"--out {name!r} is not a name for a variable")
+    return name
+
+
+def hand_out(call: Invocation, turn: Turn, name: str | None) -> None:
+    """Put a turn that has begun into its variable, and with `--bg` say that it goes on."""
     if name is not None:
         call.magics.shell.push({name: turn})
     if "bg" in call.options:
-        print(f"Turn {turn.number} of {session.name!r} runs: see %acp status; %acp cancel stops it.")
-    return turn
+        print(f"Turn {turn.number} of {turn.session.name!r} runs: see %acp status; %acp cancel stops it.")
 
 
 def _prompt(session: Session, text: str, options: Mapping[str, Any]) -> Turn:

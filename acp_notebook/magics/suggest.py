@@ -61,6 +61,13 @@ def entries(place: Place) -> Iterable[str]:
     return map(str, range(1, len(session.plan) + 1)) if session else ()
 
 
+def open_entries(place: Place) -> Iterable[str]:
+    """Numbers of the entries of the current plan that are still to be done."""
+    session = current()
+    plan = session.plan if session else ()
+    return (str(n) for n, entry in enumerate(plan, 1) if entry.status not in ("completed", "cancelled"))
+
+
 def requests(place: Place) -> Iterable[str]:
     """Numbers of the requests that wait."""
     session = current()

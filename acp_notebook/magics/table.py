@@ -18,11 +18,15 @@ from . import (
     start,
     status,
     suggest,
+    work,
 )
 from .command import Command, Option
 
 _PLAN = Option("plan", "the id of the plan; the current one by default", "ID", suggest.plans)
 _OLD_PLAN = Option("plan", "the id of a plan, or of one that was removed", "ID", suggest.past_plans)
+_BG = Option("bg", "return at once; the turn goes on while the kernel is idle")
+_OUT = Option("out", "a variable that will hold the Turn", "NAME")
+_APPROVE = Option("approve", "let all calls of this turn run that would wait for approval")
 _PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
 _READ = tuple(name for name, format in FORMATS.items() if format.parse)
 _PLAN_FILES = (*(suffix for name in _READ for suffix in FORMATS[name].suffixes), ".txt")
@@ -64,11 +68,11 @@ _ROWS = (
         ask.ask,
         "TEXT",
         (
-            Option("bg", "return at once; the turn goes on while the kernel is idle"),
-            Option("out", "a variable that will hold the Turn", "NAME"),
+            _BG,
+            _OUT,
             Option("mode", "the mode for this turn", "M", suggest.modes),
             Option("effort", "the thinking effort for this turn", "E", suggest.efforts),
-            Option("approve", "let all calls of this turn run that would wait for approval"),
+            _APPROVE,
             Option(
                 "attach",
                 "variables or files for the agent to read: a,b or several that end with --",
@@ -79,6 +83,20 @@ _ROWS = (
         suggest.slash_commands,
         run_async=ask.ask_async,
         cell="the prompt",
+    ),
+    Command(
+        "work",
+        work.work,
+        "[N…]",
+        (
+            Option("yes", "also when you have changed the plan meanwhile"),
+            _PLAN,
+            _BG,
+            _OUT,
+            _APPROVE,
+        ),
+        suggest.open_entries,
+        run_async=work.work_async,
     ),
     Command("cancel", ask.cancel),
     Command("plan", plan.show, options=(_PLAN,)),

@@ -207,9 +207,9 @@ def common_end(old: tuple[object, ...], new: tuple[object, ...]) -> int:
 def _field(name: str, old: Any, new: Any) -> str:
     match name:
         case "title" if old is None:
-            return f"titled {_quoted(new)}"
+            return f"titled {quoted(new)}"
         case "title" if new is not None:
-            return f"title: {_quoted(old)} → {_quoted(new)}"
+            return f"title: {quoted(old)} → {quoted(new)}"
         case "type":
             return f"type: {old} → {new}"
         case _:
@@ -224,17 +224,17 @@ def _said(hunk: Splice | Move) -> Iterator[str]:
     if len(old) == len(new):
         for number, (before, after) in enumerate(zip(old, new, strict=True), start + 1):
             if before != after:
-                yield f"{number}. {_quoted(after.content)}: {', '.join(_entry(before, after))}"
+                yield f"{number}. {quoted(after.content)}: {', '.join(_entry(before, after))}"
         return
     for number, entry in enumerate(old, start + 1):
-        yield f"{number}. {_quoted(entry.content)} removed"
+        yield f"{number}. {quoted(entry.content)} removed"
     for number, entry in enumerate(new, start + 1):
-        yield f"{number}. {_quoted(entry.content)} added, {entry.status}, {entry.priority} priority"
+        yield f"{number}. {quoted(entry.content)} added, {entry.status}, {entry.priority} priority"
 
 
 def _entry(before: PlanEntry, after: PlanEntry) -> Iterator[str]:
     if before.content != after.content:
-        yield f"was {_quoted(before.content)}"
+        yield f"was {quoted(before.content)}"
     for name in ("status", "priority", "id"):
         was, now = getattr(before, name), getattr(after, name)
         if was != now:
@@ -245,7 +245,7 @@ def _entry(before: PlanEntry, after: PlanEntry) -> Iterator[str]:
         yield "its other members changed"
 
 
-def _quoted(text: str | None, longest: int = 80) -> str:
+def quoted(text: str | None, longest: int = 80) -> str:
     """A text on one line, shortened."""
     line = " ".join((text or "").split())
     return f'"{line if len(line) <= longest else line[: longest - 1] + "…"}"'

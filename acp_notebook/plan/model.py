@@ -80,6 +80,12 @@ class Plan:
         """The 1-based number of the first entry in progress."""
         return next((n for n, entry in enumerate(self.entries, 1) if entry.status == "in_progress"), None)
 
+    @property
+    def upcoming(self) -> int | None:
+        """The 1-based number of the entry to take up next: the current one, else the first pending one."""
+        pending = (n for n, entry in enumerate(self.entries, 1) if entry.status == "pending")
+        return self.current or next(pending, None)
+
     @classmethod
     def parse(cls, text: str, format: str | None = None, **fields: Any) -> Plan:
         """Read a plan from `text`; `format` as in `acp_notebook.plan.formats.FORMATS`, guessed when None.

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..plan import Author, PlanEdit
+from ..plan import Author, Change, PlanEdit
 from .messages import ConfigOption, Outcome, RequestPermission, Setter, Update
 
 
@@ -21,6 +21,19 @@ class AgentInfo:
     name: str
     model: str
     scripted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What there is to know before an agent is sent to work on a plan.
+
+    `mode` is the mode to do it in, the present one where that will do, and None where the agent has no modes.
+    `unseen` is what people have changed since the model saw the plan; it is falsy where that is nothing, and
+    where the model has never seen it.
+    """
+
+    mode: str | None
+    unseen: Change
 
 
 class ClientSide(Protocol):
@@ -45,6 +58,10 @@ class AgentSide(Protocol):
 
         Raises `TurnRunning` while the previous turn runs.
         """
+        ...
+
+    def readiness(self, plan_id: str) -> Readiness:
+        """How a plan would be worked on. Raises `ConfigError` when the agent has modes, and none for that."""
         ...
 
     def cancel(self) -> None:
@@ -72,6 +89,10 @@ class AgentSide(Protocol):
 
         `author` and `undoes` as in `PlanUpdate`.
         """
+        ...
+
+    def choose_plan(self, plan_id: str) -> None:
+        """Make a plan the current one, which the next turn is about."""
         ...
 
     def remove_plan(self, plan_id: str) -> None:

@@ -55,6 +55,7 @@ from .state import (
     fold,
 )
 from .turn import Turn
+from .work import Entries, start_work
 
 log = logging.getLogger(__name__)
 
@@ -263,7 +264,51 @@ class Session:
 
         Raises as `Turn.wait` does.
         """
-        return self.prompt(text, approve=approve).wait(timeout)
+        return self._shown(lambda: self.prompt(text, approve=approve)).wait(timeout)
+
+    def work(
+        self,
+        entry: Entries = None,
+        *,
+        plan_id: str | None = None,
+        confirmed: bool = False,
+        approve: bool = False,
+        timeout: float | None = None,
+    ) -> Turn:
+        """Have the agent work on the plan, wait for the turn to end and return it.
+
+        Without `entry` it takes the one in progress or the first pending one, and goes on until none is left;
+        with a number (1-based), or several, it works on these alone. The session is put into the mode that
+        works on plans. Raises `PlanChanged`, with the difference, for a plan that people have changed since
+        the agent saw it, unless `confirmed`; `PlanError` when there is nothing to do; and as `Turn.wait`
+        does.
+        """
+        return self._shown(
+            lambda: self.start_work(entry, plan_id=plan_id, confirmed=confirmed, approve=approve)
+        ).wait(timeout)
+
+    def start_work(
+        self,
+        entry: Entries = None,
+        *,
+        plan_id: str | None = None,
+        confirmed: bool = False,
+        approve: bool = False,
+    ) -> Turn:
+        """The same, without waiting: the turn is returned at once."""
+        return self._command(
+            lambda: start_work(self, self._agent, entry, plan_id, confirmed=confirmed, approve=approve)
+        )
+
+    def _shown(self, begin: Callable[[], Turn]) -> Turn:
+        """The turn that `begin` starts, shown in one go: a tool may block a session's own loop at once."""
+
+        def start() -> Turn:
+            turn = begin()
+            self.show_turn(turn)
+            return turn
+
+        return self._command(start)
 
     def cancel(self) -> None:
         """Cancel the running turn; it ends with stop reason `cancelled`. Without one, nothing happens."""

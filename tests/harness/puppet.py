@@ -21,8 +21,8 @@ from comm.base_comm import BaseComm
 
 from acp_notebook.agent.plans import Plans
 from acp_notebook.errors import ConfigError, TurnRunning
-from acp_notebook.plan import Author, Plan, PlanEdit, PlanEntry, SetPlan
-from acp_notebook.protocol.connection import AgentInfo, ClientSide
+from acp_notebook.plan import Author, Change, Plan, PlanEdit, PlanEntry, SetPlan
+from acp_notebook.protocol.connection import AgentInfo, ClientSide, Readiness
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -73,6 +73,7 @@ class Puppet:
         self.plans = Plans(client.update)
         self.running = False
         self.refuse: set[str] = set()
+        self.unseen = Change()
         client.update(ConfigOptionUpdate(config))
 
     def prompt(self, text: str) -> None:
@@ -80,6 +81,12 @@ class Puppet:
             raise TurnRunning("a turn is running: wait for it or cancel it")
         self.running = True
         self.client.update(UserMessage(text, "m"), StateUpdate("running"))
+
+    def readiness(self, plan_id: str) -> Readiness:
+        return Readiness("agent", self.unseen)
+
+    def choose_plan(self, plan_id: str) -> None:
+        self.plans.choose(plan_id)
 
     def cancel(self) -> None:
         if self.running:
