@@ -26,6 +26,7 @@ TOLD = 10
 _WHO: dict[Author, str] = {
     "person": "the person",
     "file": "a file",
+    "tool": "one of your tools",
     "host": "the host application",
     "replay": "a replay",
 }
@@ -84,6 +85,10 @@ class ModelPlan:
         """From here on the tools work on the plan that is the current one now."""
         self._plan_id = self._plans.current
         self._in_turn = True
+        known = self._known
+        if known.by:  # the first request tells it; until then numbers are those of the plan that it knows
+            known.since.append(Change.between(known.plan, self.plan))
+            known.replaced = True
 
     def end_turn(self) -> None:
         self._in_turn = False
@@ -171,7 +176,7 @@ class ModelPlan:
     def unseen(self, plan_id: str) -> Change:
         """What people have changed in a plan since the model saw it; nothing where it never did."""
         known = self._of(plan_id)
-        if not known.plan or not known.by.keys() - {"host"}:
+        if not known.plan or not known.by.keys() - {"host", "tool"}:
             return Change()
         return Change.between(known.plan, self._plans.get(plan_id))
 
@@ -200,10 +205,12 @@ class ModelPlan:
         change = Change.between(known.plan, now)
         removed = bool(change) and self._plans.find(self._plan_id) is None
         what = f"the plan was {'removed' if removed else 'changed'} by {_names(known)} since you last saw it"
+        told = known.by.keys() != {"tool"}  # what the agent does itself is no news of a person's to it
         known.learn(now)
         if not change:
             return None
-        self._tell(f"Told the agent: {'the plan was removed' if removed else change.summary}")
+        if told:
+            self._tell(f"Told the agent: {'the plan was removed' if removed else change.summary}")
         return _News(what, [] if removed else change.lines())
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from pydantic_ai.agent import AbstractAgent
 
 from ..errors import AcpError, PlanError
-from ..plan import DEFAULT_PLAN_ID, Plan, PlanEntry, SetPlan
+from ..plan import DEFAULT_PLAN_ID, Plan, SetPlan
 from ..plan.objects import from_value
 from .adapter import AcpSessionContext, NativePlanPersistenceProvider, PlanProvider
 from .plans import PlanChange, Plans
@@ -143,11 +143,6 @@ def _as_plan(found: Any) -> Plan:
         plan = found
     else:
         plan = from_value(found if isinstance(found, Mapping) else list(cast("Iterable[Any]", found)))
-    for entry in plan.entries:
-        if not isinstance(cast(Any, entry), PlanEntry) or not all(
-            isinstance(cast(Any, text), str) for text in (entry.content, entry.priority, entry.status)
-        ):
-            raise PlanError(f"{described(entry)} is not an entry of a plan: use PlanEntry with texts")
     return replace(plan, entries=tuple(plan.entries), plan_id=DEFAULT_PLAN_ID)
 
 

@@ -20,7 +20,7 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 
 from ..errors import PlanError, TurnRunning
 from ..plan import Author, PlanEdit
-from ..protocol.connection import AgentInfo, ClientSide, Readiness
+from ..protocol.connection import NOT_OURS, AgentInfo, ClientSide, Readiness
 from ..protocol.messages import (
     AgentMessageChunk,
     AvailableCommand,
@@ -72,7 +72,7 @@ class AgentSession:
         capture: Capture | None = None,
         adapter: AdapterConfig = AdapterConfig(),  # noqa: B008, frozen
     ) -> None:
-        self.info = _info(hosted, hosted.model)
+        self.info = _info(hosted, hosted.model, adapter)
         self._hosted = hosted
         self._client = client
         self._capture = capture
@@ -112,21 +112,21 @@ class AgentSession:
 
     def edit_plan(
         self,
-        plan_id: str | None,
+        plan_id: str,
         edits: Sequence[PlanEdit],
         author: Author = "person",
         undoes: int | None = None,
     ) -> None:
         self._must_own_plans()
-        self._plans.edit(plan_id or self._plans.current, edits, author, undoes)
+        self._plans.edit(plan_id, edits, author, undoes)
 
-    def remove_plan(self, plan_id: str) -> None:
+    def remove_plan(self, plan_id: str, author: Author = "person") -> None:
         self._must_own_plans()
-        self._plans.remove(plan_id, "person")
+        self._plans.remove(plan_id, author)
 
     def _must_own_plans(self) -> None:
         if self._host_plan is not None:
-            raise PlanError("the plan belongs to the host application, which alone changes it")
+            raise PlanError(NOT_OURS)
 
     def _provide(self, adapter: AdapterConfig) -> HostPlan | None:
         """Have the host application take part; returns its own plan where it has one."""
@@ -207,7 +207,7 @@ class AgentSession:
         if self._models.model is self._model:
             return
         self._model = self._models.model
-        self.info = _info(self._hosted, self._model)
+        self.info = replace(self.info, model=self._model.model_name, scripted=is_scripted(self._model))
         self._outbox.send(SessionInfoUpdate(self.info.model, self.info.scripted))
         self._thinking.use(self._model)
         if conflict := self._thinking.conflict:
@@ -350,5 +350,5 @@ class AgentSession:
             self._history[-1] = replace(last, state="interrupted")
 
 
-def _info(hosted: Hosted, model: Model) -> AgentInfo:
-    return AgentInfo(hosted.name, model.model_name, is_scripted(model))
+def _info(hosted: Hosted, model: Model, adapter: AdapterConfig) -> AgentInfo:
+    return AgentInfo(hosted.name, model.model_name, is_scripted(model), adapter.plan_provider is None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import PlanError
 from ..notebook import Session
 from ..plan import Plan
+from ..session import plan_io
 from .command import Invocation
 from .start import session_for
 
@@ -29,13 +29,7 @@ def list_plans(call: Invocation) -> None:
 
 def chosen_plan(session: Session, call: Invocation) -> Plan:
     """The plan that `--plan` names, else the current one. Raises `PlanError` for an unknown id."""
-    plan_id = call.options.get("plan")
-    if plan_id is None:
-        return session.plan
-    if plan_id not in session.plans:
-        known = ", ".join(map(repr, session.plans)) or "none"
-        raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
-    return session.plans[plan_id]
+    return plan_io.chosen_plan(session, call.options.get("plan"))
 
 
 def said(plan: Plan) -> str:

@@ -32,7 +32,8 @@ def set_plan(call: Invocation) -> None:
         plans = read_plans(session, given, plan_id, options.get("format"), options.get("title"))
     else:
         new, own = given
-        plan_id = plan_id or own or session.state.plan_id or new.plan_id
+        ids = (plan_id, own, session.state.plan_id, new.plan_id)
+        plan_id = next(id for id in ids if id is not None)
         plans = [session.set_plan(new, plan_id, options.get("title"))]
     for plan in plans:
         print(f"Plan {plan.plan_id!r}: {said(plan)}")

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple, overload
 from ..errors import PlanError, PlanIndexError
 from ..text import plain
 from .changes import Change, Move, Splice
-from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateEntry, apply_edits
+from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateEntry, apply_edits, is_number
 from .model import Plan, PlanEntry
 
-#: Who changed a plan.
-Author = Literal["model", "person", "file", "host", "replay"]
+#: Who changed a plan; `tool` is a tool of the agent that does so through the session.
+Author = Literal["model", "person", "file", "tool", "host", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class PlanHistory(Sequence[Revision]):
         return standing
 
     def _check(self, number: int) -> None:
-        if not 1 <= number <= self._length:
+        if not is_number(number) or not 1 <= number <= self._length:
             valid = f"use 1 to {self._length}" if self._length else "there are none yet"
             raise PlanError(f"there is no revision {number!r} of plan {self.plan.plan_id!r}: {valid}")
 
@@ -158,7 +158,9 @@ class PlanHistory(Sequence[Revision]):
         """
         number = self.undoable
         if number is None:
-            raise PlanError("there is nothing to undo: only changes that people made can be undone")
+            raise PlanError(
+                f"there is nothing to undo in plan {self.plan.plan_id!r}: only what people changed can be undone"
+            )
         back = self._log[number - 1].change.invert()
         return self._merged(back, number) if self._standing(number) else back.apply(self.plan)
 

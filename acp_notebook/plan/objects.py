@@ -15,7 +15,7 @@ from ..errors import PlanError
 from .model import Plan, PlanEntry
 
 #: The plan types that are understood, each with the field that it cannot be without.
-_REQUIRED = {"items": "entries", "markdown": "content", "file": "uri"}
+REQUIRED = {"items": "entries", "markdown": "content", "file": "uri"}
 #: Member of the object → field of `Plan`; all hold text.
 _TEXTS = {
     "planId": "plan_id",
@@ -60,11 +60,11 @@ def from_value(value: Any) -> Plan:
         fields["meta"] = meta
         del raw["_meta"]
     type = fields.get("type", "items")
-    if type in _REQUIRED:
+    if type in REQUIRED:
         if isinstance(raw.get("entries"), list):
             fields["entries"] = entries(raw.pop("entries"))
-        if _REQUIRED[type] not in fields:
-            raise PlanError(f"a plan of type {type!r} needs {_REQUIRED[type]!r}")
+        if REQUIRED[type] not in fields:
+            raise PlanError(f"a plan of type {type!r} needs {REQUIRED[type]!r}")
     return Plan(**fields, raw={name: member for name, member in raw.items() if member is not None} or None)
 
 
@@ -73,7 +73,7 @@ def to_value(plan: Plan) -> dict[str, Any]:
 
     Raises `PlanError` for a plan that its type does not allow.
     """
-    if plan.type not in _REQUIRED and plan.entries:
+    if plan.type not in REQUIRED and plan.entries:
         raise PlanError(f"a plan of type {plan.type!r} cannot be written with entries")
     value: dict[str, Any] = {"planId": plan.plan_id, "type": plan.type}
     for name, member in (("title", plan.title), ("content", plan.content), ("uri", plan.uri)):
@@ -83,7 +83,7 @@ def to_value(plan: Plan) -> dict[str, Any]:
         value["entries"] = [_entry_value(entry) for entry in plan.entries]
     if plan.meta is not None:
         value["_meta"] = plan.meta
-    if (needed := _REQUIRED.get(plan.type)) and needed not in value:
+    if (needed := REQUIRED.get(plan.type)) and needed not in value:
         raise PlanError(f"a plan of type {plan.type!r} needs {needed!r}")
     return value | {name: member for name, member in (plan.raw or {}).items() if name not in value}
 

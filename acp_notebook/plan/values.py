@@ -26,7 +26,7 @@ def as_plan(value: Plan | str | Iterable[PlanEntry | str | Mapping[str, Any]] | 
             return from_value(value)
         case _ if hasattr(value, "columns") and hasattr(value, "__getitem__"):
             return _from_frame(value)
-        case Iterable():
+        case Iterable() if not isinstance(value, bytes | bytearray):
             return from_value(list(cast("Iterable[Any]", value)))
         case _:
             raise PlanError(f"{value!r} is not a plan: use a Plan, Markdown text or a list of entries")

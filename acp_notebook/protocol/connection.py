@@ -16,11 +16,19 @@ from .messages import ConfigOption, Outcome, RequestPermission, Setter, Update
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """Who is on the other side: `name` of the agent, `model` it uses, and whether that model is a script."""
+    """Who is on the other side: `name` of the agent, `model` it uses, and whether that model is a script.
+
+    `plans_editable` is False where the plans are the host application's, and every edit would be refused.
+    """
 
     name: str
     model: str
     scripted: bool = False
+    plans_editable: bool = True
+
+
+#: Why an edit is refused where plans are not to be edited.
+NOT_OURS = "the plan belongs to the host application, which alone changes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class AgentSide(Protocol):
 
     def edit_plan(
         self,
-        plan_id: str | None,
+        plan_id: str,
         edits: Sequence[PlanEdit],
         author: Author = "person",
         undoes: int | None = None,
@@ -95,8 +103,8 @@ class AgentSide(Protocol):
         """Make a plan the current one, which the next turn is about."""
         ...
 
-    def remove_plan(self, plan_id: str) -> None:
-        """Remove a plan on a person's behalf. Raises `PlanError` when there is none with this id."""
+    def remove_plan(self, plan_id: str, author: Author = "person") -> None:
+        """Remove a plan on `author`'s behalf. Raises `PlanError` when there is none with this id."""
         ...
 
     def close(self) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import AcpError, PlanError
-from ..text_files import read_exactly, write_text
 from ..plan import Plan, SetPlan
 from ..plan.formats import FORMATS, format_of, guess, parse_all, update, write_all
+from ..text_files import read_exactly, write_text
 
 if TYPE_CHECKING:
     from .session import Session
@@ -52,7 +52,8 @@ def read_plans(
     try:
         found = parse_all(text, format)
         if len(found) == 1:
-            targets = [(plan_id or session.state.plan_id or found[0].plan_id, found[0])]
+            ids = (plan_id, session.state.plan_id, found[0].plan_id)
+            targets = [(next(id for id in ids if id is not None), found[0])]
         else:
             targets = [(plan.plan_id, plan) for plan in _chosen(found, plan_id, title)]
     except PlanError as error:

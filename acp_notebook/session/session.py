@@ -29,7 +29,7 @@ from ..plan import (
     UpdateEntry,
 )
 from ..plan.values import as_plan
-from ..protocol.connection import Connect
+from ..protocol.connection import NOT_OURS, Connect
 from ..protocol.messages import (
     AvailableCommand,
     ConfigOption,
@@ -44,7 +44,7 @@ from .faults import FaultLog
 from .file_plans import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
-from .plan_io import Done, ReadFile, export_plan, read_plans
+from .plan_io import Done, ReadFile, chosen_plan, export_plan, read_plans
 from .settings import CALLED, ConfigChange
 from .state import (
     Closed,
@@ -91,7 +91,13 @@ class Session:
         self._state = SessionState(name=name, agent=name, model="")
         self._agent = host.call(lambda: connect(self))
         info = self._agent.info
-        self._state = replace(self._state, agent=info.name, model=info.model, scripted=info.scripted)
+        self._state = replace(
+            self._state,
+            agent=info.name,
+            model=info.model,
+            scripted=info.scripted,
+            plans_editable=info.plans_editable,
+        )
 
     # -- state ---------------------------------------------------------------------------------------
 
@@ -389,31 +395,36 @@ class Session:
 
     def remove_plan(self, plan_id: str) -> None:
         """Remove a plan. Raises `PlanError` when there is none with this id."""
-        if plan_id not in self.plans:
-            known = ", ".join(map(repr, self.plans)) or "none"
-            raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
-        self._command(lambda: self._agent.remove_plan(plan_id))
+
+        def remove() -> None:
+            plan = chosen_plan(self, plan_id)
+            self._must_own_plans()
+            self._agent.remove_plan(plan.plan_id, self._author())
+
+        self._command(remove)
 
     def edit_plan(
         self,
         edits: Iterable[PlanEdit],
         plan_id: str | None = None,
         *,
-        author: Author = "person",
+        author: Author | None = None,
         since: int | None = None,
     ) -> Plan:
         """Apply edits as one update, all or none, and return the plan as it is then.
 
         The plan is the current one when `plan_id` is None; a new id makes a new plan. With `since`, entry
-        numbers are those of that revision: they are followed to where the entries are now. Raises
-        `PlanError`, also for an entry that is gone since.
+        numbers are those of that revision: they are followed to where the entries are now. `author` is by
+        default who calls: a person, or a tool of the agent in its turn. Raises `PlanError`, also for an entry
+        that is gone since, and for a plan that belongs to the host application.
         """
         changes = tuple(edits)
 
         def edit() -> Plan:
-            target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
-            current = changes if since is None else self.plan_history(target).carried(changes, since)
-            self._agent.edit_plan(target, current, author)
+            target = self._target(plan_id)
+            self._must_own_plans()
+            current = changes if since is None else self._history(target).carried(changes, since)
+            self._agent.edit_plan(target, current, author or self._author())
             return self.plans[target]
 
         return self._command(edit)
@@ -423,12 +434,29 @@ class Session:
 
         Raises `PlanError` for an id that no plan of this session has had.
         """
-        target = plan_id or self._state.plan_id or DEFAULT_PLAN_ID
-        history = self._state.history.get(target)
-        if history is None and plan_id is not None:
+        if plan_id is not None and plan_id not in self._state.history:
             known = ", ".join(map(repr, self._state.history)) or "none"
             raise PlanError(f"there is no plan {plan_id!r}: this session's plans are {known}")
-        return history or PlanHistory(Plan(plan_id=target))
+        return self._history(self._target(plan_id))
+
+    def _history(self, plan_id: str) -> PlanHistory:
+        return self._state.history.get(plan_id) or PlanHistory(Plan(plan_id=plan_id))
+
+    def _target(self, plan_id: str | None) -> str:
+        """The id of the plan that is meant, by default the current one's."""
+        if plan_id is None:
+            return DEFAULT_PLAN_ID if self._state.plan_id is None else self._state.plan_id
+        if not isinstance(cast(Any, plan_id), str):
+            raise PlanError(f"the id of a plan cannot be {plan_id!r}: use a str")
+        return plan_id
+
+    def _author(self) -> Author:
+        """Who calls. Subscribers hear of a turn in its context, and are none of the agent's."""
+        return "tool" if in_turn() is self and not self._telling else "person"
+
+    def _must_own_plans(self) -> None:
+        if not self._state.plans_editable:
+            raise PlanError(NOT_OURS)
 
     def restore_plan(self, revision: int, plan_id: str | None = None) -> Plan:
         """Make a plan what it was at a revision, as a new revision. Also brings back a removed plan."""
@@ -438,14 +466,15 @@ class Session:
     def undo_plan(self, plan_id: str | None = None) -> Plan:
         """Take back the latest change that a person made; what the model changed since stays.
 
-        Again takes back the one before. Raises `PlanError` when there is none, or when the same entries have
-        been changed since.
+        Again takes back the one before. Raises `PlanError` when there is none, when the same entries have
+        been changed since, and for a plan that belongs to the host application.
         """
 
         def undo() -> Plan:
             history = self.plan_history(plan_id)
             target = history.plan.plan_id
-            self._agent.edit_plan(target, [SetPlan(history.undone())], "person", history.undoable)
+            self._must_own_plans()
+            self._agent.edit_plan(target, [SetPlan(history.undone())], self._author(), history.undoable)
             return self.plans[target]
 
         return self._command(undo)
@@ -509,8 +538,7 @@ class Session:
             known = ", ".join(option.id for option in self.config_options)
             raise ConfigError(f"there is no option {option_id!r}: this session has {known or 'none'}")
         change = ConfigChange(self.name, option, value, self.update)
-        # subscribers hear of a turn in its context, and are none of the agent's
-        author = "agent" if in_turn() is self and not self._telling else "person"
+        author = "agent" if self._author() == "tool" else "person"
         change.take(self._agent.set_config(option_id, value, author))
         return change
 

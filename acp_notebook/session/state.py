@@ -155,7 +155,8 @@ class PlanFile:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """Everything a view needs. `status` is `idle`, `running` or `requires_action`.
+    """Everything a view needs. `status` is `idle`, `running` or `requires_action`; `plans_editable` is False
+    where the plans are the host application's, which alone changes them.
 
     `plans`, `history` and `files` are read-only mappings by plan id, in order of arrival; `history` keeps the
     plans that were removed, `files` has the plans of type `file`. `unknown` counts the updates that this
@@ -166,6 +167,7 @@ class SessionState:
     agent: str
     model: str
     scripted: bool = False
+    plans_editable: bool = True
     status: str = "idle"
     plans: Mapping[str, Plan] = field(default_factory=lambda: MappingProxyType({}))
     history: Mapping[str, PlanHistory] = field(default_factory=lambda: MappingProxyType({}))

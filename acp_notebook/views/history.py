@@ -19,6 +19,7 @@ AUTHORS: dict[Author, str] = {
     "model": "the model",
     "person": "you",
     "file": "a file",
+    "tool": "a tool",
     "host": "the host",
     "replay": "a recording",
 }

@@ -56,7 +56,8 @@ class PlanView(View):
     def _edit(self, proposal: Any) -> Plan:
         value = proposal["value"]
         if value is not self._said:
-            self._session.set_plan(as_plan(value), self._plan_id or self._session.plan.plan_id)
+            target = self._session.plan.plan_id if self._plan_id is None else self._plan_id
+            self._session.set_plan(as_plan(value), target)
         return plan_of(self._session.state, self._plan_id)
 
     @traitlets.validate("fraction")

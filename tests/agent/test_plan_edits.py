@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
 
-from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session
+from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session, current
 from acp_notebook.agent.model_plan import ModelPlan
 from acp_notebook.agent.plans import Plans
 from acp_notebook.errors import PlanError
@@ -70,7 +71,7 @@ class Play:
 
         @agent.tool_plain(metadata={"kind": "read"})
         def meanwhile() -> str:
-            self.deeds.pop(0)(self.session)
+            Context().run(self.deeds.pop(0), self.session)  # none of the tool's own
             return "done"
 
         self.session = hosted(agent, **options)
@@ -92,6 +93,56 @@ def plan_of(*contents: str) -> Call:
 
 def answers(session: Session) -> list[str]:
     return [str(call.raw_output) for call in session.turns[-1].tool_calls if call.name != "meanwhile"]
+
+
+def test_what_a_tool_changes_is_the_agents_and_told_as_such(hosted: Hosted) -> None:
+    def script(turn: Any) -> Any:
+        yield plan_of("load", "plot")
+        yield Call("insert")
+        yield Call("acp_mark_plan_done", index=2)
+        yield Say("")
+
+    model = Listening()
+    model.script()(script)
+    agent = Agent(model)
+
+    @agent.tool_plain(metadata={"kind": "read"})
+    def insert() -> str:
+        mine = current()
+        assert mine is not None
+        mine.add_entry("check", at=1)
+        mine.set_plan(["by the tool"], plan_id="other")
+        mine.remove_plan("other")
+        return "done"
+
+    session = hosted(agent)
+    turn = session.ask("go")
+    assert [revision.author for revision in session.plan_history("plan-1")] == ["model", "tool", "model"]
+    assert [revision.author for revision in session.plan_history("other")] == ["tool", "tool"]
+    assert [entry.status for entry in session.plan] == ["pending", "completed", "pending"]
+    assert "changed by one of your tools since you last saw it" in model.notes()[0]
+    assert not any(isinstance(item, Notice) for item in turn.state.items)
+    assert session.plan_history().undoable is None
+    with pytest.raises(PlanError, match="nothing to undo in plan 'plan-1'"):
+        session.undo_plan()
+
+
+def test_a_subscriber_is_a_person_also_while_a_tool_runs(hosted: Hosted) -> None:
+    def script(turn: Any) -> Any:
+        yield plan_of("load")
+        yield Say("")
+
+    model = Listening()
+    model.script()(script)
+    session = hosted(Agent(model))
+
+    def check(state: SessionState, event: object) -> None:
+        if len(state.plan) == 1:
+            session.add_entry("check")
+
+    session.subscribe(check)
+    session.ask("go")
+    assert [revision.author for revision in session.plan_history()] == ["model", "person"]
 
 
 # -- told before the next step ---------------------------------------------------------------------------
@@ -501,6 +552,22 @@ _deeds = st.one_of(
     st.tuples(st.just("set"), _plans),
     st.tuples(st.just("request"), st.none()),
 )
+
+
+def test_what_the_model_writes_before_it_has_the_news_is_about_the_plan_that_it_knew() -> None:
+    plans = Plans(lambda update: None)
+    model = ModelPlan(plans, lambda text: None)
+    model.begin_turn()
+    model.set((PlanEntry("load"), PlanEntry("plot"), PlanEntry("report")), None)
+    model.end_turn()
+    plans.edit("plan-1", [RemoveEntry(1), RemoveEntry(1)], "person")
+    model.begin_turn()  # and no request: whoever writes goes by what the model was told last
+    with pytest.raises(
+        PlanError, match="entry 2, 'plot', is no longer in the plan, which the person changed"
+    ):
+        model.update(UpdateEntry(2, status="completed"))
+    index, plan = model.update(UpdateEntry(3, status="completed"))
+    assert (index, plan.entries) == (1, (PlanEntry("report", status="completed"),))
 
 
 @settings(max_examples=150, deadline=None)

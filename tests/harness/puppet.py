@@ -112,18 +112,18 @@ class Puppet:
 
     def edit_plan(
         self,
-        plan_id: str | None,
+        plan_id: str,
         edits: Sequence[PlanEdit],
         author: Author = "person",
         undoes: int | None = None,
     ) -> None:
-        self.plans.edit(plan_id or self.plans.current, edits, author, undoes)
+        self.plans.edit(plan_id, edits, author, undoes)
 
     def set_plan(self, plan: Plan) -> None:
         self.plans.edit(plan.plan_id, [SetPlan(plan)], "model")
 
-    def remove_plan(self, plan_id: str) -> None:
-        self.plans.remove(plan_id, "person")
+    def remove_plan(self, plan_id: str, author: Author = "person") -> None:
+        self.plans.remove(plan_id, author)
 
     def close(self) -> None:
         pass

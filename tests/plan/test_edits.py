@@ -108,12 +108,43 @@ def test_a_range_of_none_or_one_is_said_as_such(plan: Plan, message: str) -> Non
         ),
         (UpdateEntry(1, status="done"), "'done' is not a status"),
         (UpdateEntry(1, priority=""), "'' is not a priority"),
+        # what the types forbid, and notebooks bring all the same
+        (AddEntry(None), "the text of an entry cannot be None: use a str"),  # type: ignore[arg-type]
+        (AddEntry("n", priority=None), "None is not a priority"),  # type: ignore[arg-type]
+        (AddEntry("n", at="1"), "cannot be inserted at '1': use 1 to 4"),  # type: ignore[arg-type]
+        (AddEntry("n", at=1.0), r"cannot be inserted at 1\.0"),  # type: ignore[arg-type]
+        (UpdateEntry(1, content=3), "the text of an entry cannot be 3"),  # type: ignore[arg-type]
+        (UpdateEntry(1, status=3), "3 is not a status"),  # type: ignore[arg-type]
+        (UpdateEntry("1"), "there is no entry '1' in this plan: use 1 to 3"),  # type: ignore[arg-type]
+        (MoveEntry(1.0, 2), r"there is no entry 1\.0"),  # type: ignore[arg-type]
+        (MoveEntry(1, [2]), r"there is no entry \[2\]"),  # type: ignore[arg-type]
+        (RemoveEntry(None), "there is no entry None"),  # type: ignore[arg-type]
+        (SetPlan(Plan((PlanEntry(3),))), r"content=3, .* is not an entry"),  # type: ignore[arg-type]
+        (SetPlan(Plan((PlanEntry("a", status=None),))), "is not an entry"),  # type: ignore[arg-type]
+        (SetPlan(Plan(("a",))), "'a' is not an entry of a plan: use PlanEntry"),  # type: ignore[arg-type]
+        (SetPlan(Plan(title=3)), "the title of a plan cannot be 3"),  # type: ignore[arg-type]
+        (SetPlan(Plan(type=None)), "a plan of type None needs 'type'"),  # type: ignore[arg-type]
+        (SetPlan(Plan(type="markdown")), "a plan of type 'markdown' needs 'content'"),
+        (SetPlan(Plan(type="file")), "a plan of type 'file' needs 'uri'"),
     ],
     ids=repr,
 )
 def test_what_cannot_be_done_is_said(edit: PlanEdit, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         edit.apply(PLAN)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert UpdateEntry(numpy.int64(2), "n").apply(PLAN)[1].content == "n"
+    assert AddEntry("n", at=numpy.int64(1)).apply(PLAN)[0].content == "n"
+
+
+def test_a_plan_that_is_set_does_not_follow_the_list_that_it_was_made_of() -> None:
+    entries = [PlanEntry("a")]
+    plan = SetPlan(Plan(entries)).apply(Plan())  # type: ignore[arg-type]
+    entries.append(PlanEntry("b"))
+    assert plan.entries == (PlanEntry("a"),)
 
 
 def test_custom_values_begin_with_an_underscore() -> None:

@@ -124,6 +124,11 @@ def test_edits_that_cannot_be_applied_change_nothing(hosted: Hosted) -> None:
         (lambda: session.remove_plan("nope"), r"there is no plan 'nope': this session's plans are 'plan-1'"),
         (lambda: session.set_plan(3), r"3 is not a plan: use a Plan, Markdown text or a list"),
         (lambda: session.set_plan([{"text": 3}]), r"content"),
+        (lambda: session.set_plan([PlanEntry(3)]), r"is not an entry of a plan"),  # type: ignore[arg-type]
+        (lambda: session.set_plan(b"- a"), r"b'- a' is not a plan"),
+        (lambda: session.set_plan(["a"], plan_id=3), r"the id of a plan cannot be 3"),  # type: ignore[arg-type]
+        (lambda: session.restore_plan("1"), r"there is no revision '1'"),  # type: ignore[arg-type]
+        (lambda: session.plan_history().diff(1.5), r"there is no revision 1\.5"),  # type: ignore[arg-type]
     ]:
         with pytest.raises(PlanError, match=says):
             edit()
@@ -131,6 +136,21 @@ def test_edits_that_cannot_be_applied_change_nothing(hosted: Hosted) -> None:
     with pytest.raises(IndexError):
         session.mark_done(7)
     assert issubclass(PlanIndexError, AcpError)
+
+
+def test_an_empty_id_is_an_id(hosted: Hosted) -> None:
+    session = hosted("demo")
+    session.set_plan(["a"], plan_id="")
+    session.set_plan(["b"], plan_id="other")
+    session.add_entry("c", plan_id="")
+    assert [entry.content for entry in session.plans[""]] == ["a", "c"]
+    session.plan_history("other")
+    assert session.restore_plan(1, "").plan_id == ""
+    assert len(session.undo_plan("")) == 2
+    view = session.plan_view("")
+    view.plan = ["d"]
+    assert [entry.content for entry in session.plans[""]] == ["d"]
+    assert len(session.plans["other"]) == 1
 
 
 def test_several_plans_by_id(hosted: Hosted) -> None:
