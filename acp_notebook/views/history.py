@@ -43,11 +43,11 @@ def history_part(history: PlanHistory, key: str, slot: str, number: int) -> Part
     return Part(key, slot, tag("div", slider, said, _lines(revision), class_="acp-history"))
 
 
-def looking_part(history: PlanHistory, key: str, slot: str, number: int) -> Part:
+def looking_part(history: PlanHistory, key: str, slot: str, number: int, editable: bool) -> Part:
     """What stands above a plan as it was: that it is one, and the ways back."""
+    actions = [("restore", "Restore this")] * editable + [("now", "Back to now")]
     buttons = [
-        tag("button", label, type="button", class_="acp-btn", data_action=action)
-        for action, label in (("restore", "Restore this"), ("now", "Back to now"))
+        tag("button", label, type="button", class_="acp-btn", data_action=action) for action, label in actions
     ]
     said = f"The plan as it was at revision {number} of {len(history)}; it cannot be edited here."
     return Part(key, slot, tag("div", tag("span", said), *buttons, class_="acp-looking", role="status"))

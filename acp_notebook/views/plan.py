@@ -34,6 +34,8 @@ class Shown(NamedTuple):
     alone: bool
     live: bool
     controls: bool
+    #: Whether its entries can be changed: one of the host's can only be looked at.
+    editable: bool
 
     @property
     def past(self) -> bool:
@@ -65,7 +67,7 @@ def _plan_parts(shown: Shown, key: str, memo: Memo, slot: str) -> Iterator[Part 
     if shown.controls and shown.looking is not None:
         yield history_part(history, f"{key}.history", key, shown.looking or len(history))
     if shown.controls and shown.looking:
-        yield looking_part(history, f"{key}.looking", key, shown.looking)
+        yield looking_part(history, f"{key}.looking", key, shown.looking, shown.editable)
     yield from PLAN_TYPES.get(plan.type, _unknown)(shown, key, memo, far)
     if shown.note and not shown.past:
         yield Part(f"{key}.note", key, tag("p", shown.note, class_="acp-plan-note acp-quiet"))
@@ -119,7 +121,7 @@ def _tools(shown: Shown, far: Progress, memo: Memo) -> Iterator[tuple[str, Html]
         yield "current", _tool("current", f"▸ Step {far.current}", title="Go to the step in progress")
     if len(plan) > 1:
         yield "filter", _filter()
-    if history.undoable is not None and not shown.past:
+    if shown.editable and history.undoable is not None and not shown.past:
         yield "undo", memo(f"undo {plan.plan_id}", _undo, history[history.undoable - 1])
     if len(history) > 1:
         number = tag("span", f"r{len(history)}", class_="acp-num")
@@ -188,7 +190,7 @@ def _items(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part |
             yield Part(f"{key}.none", key, _NONE)
     else:
         yield Part(f"{key}.empty", key, tag("p", "No steps yet.", class_="acp-quiet acp-empty"))
-    if shown.controls and not shown.past and plan.type == "items":
+    if shown.editable and not shown.past and plan.type == "items":
         if plan.entries:
             yield Part(f"{key}.tools", key, _ROW_TOOLS)
         yield Part(f"{key}.add", key, _ADD)

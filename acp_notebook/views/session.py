@@ -112,9 +112,10 @@ def _view(
             alone=len(plans) == 1,
             live=live,
             controls=controls,
+            editable=controls and state.plans_editable,
         )
         yield from plan_parts(shown, memo, VIEW)
-    if kind == "session" and controls and (removed := removed_plans(state)):
+    if kind == "session" and controls and state.plans_editable and (removed := removed_plans(state)):
         yield Part("removed", VIEW, removed)
     if turn:
         yield from turn_parts(turn, memo.inner("turn", turn.number), slot=VIEW, controls=controls)

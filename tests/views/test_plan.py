@@ -319,3 +319,21 @@ def test_removed_plans_can_be_restored() -> None:
     assert 'data-action="restore" data-plan="a" data-revision="2"' in made
     assert "Removed plans" not in whole(with_plan(replace(PLAN, plan_id="a"), state))
     assert "Removed plans" not in assemble(render_plan()(state, Memo(), True))
+
+
+def test_a_plan_of_the_hosts_offers_nothing_that_would_be_refused() -> None:
+    state = replace(EMPTY, plans_editable=False)
+    state = after(
+        PlanUpdate(PLAN, "person"),  # from a time when it was not the host's
+        PlanUpdate(replace(PLAN, plan_id="old"), "host"),
+        PlanRemoved("old", "host"),
+        PlanUpdate(UpdateEntry(1, status="pending").apply(PLAN), "host"),
+        state=state,
+    )
+    for looking in (NOW, {PLAN.plan_id: 0}, {PLAN.plan_id: 1}):
+        made = whole(state, looking=looking)
+        for edit in ('data-action="undo"', 'data-action="restore"', "data-row-tools", 'data-op="'):
+            assert edit not in made
+        assert 'data-action="history"' in made and "acp-filter" in made
+    assert 'data-action="now"' in whole(state, looking={PLAN.plan_id: 1})
+    assert 'data-action="export"' in whole(state)
