@@ -38,6 +38,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_core import to_jsonable_python
 
 from ..protocol.connection import ClientSide
+from ..protocol.content import Text
 from ..protocol.messages import (
     PermissionOption,
     RequestPermission,
@@ -236,7 +237,7 @@ class SessionCapability(AbstractCapability[Any]):
             OPTIONS,
             title=f"Approve {call.tool_name}?",
             description=_text(metadata.get("description") or metadata.get("reason")),
-            preview=_text(metadata.get("preview")),
+            content=(Text(preview),) if (preview := _text(metadata.get("preview"))) else (),
         )
         outcome = await self.client.request_permission(request)
         if not isinstance(outcome, Selected):

@@ -6,13 +6,15 @@ is `OMIT` is unchanged, None clears it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, NamedTuple
 
 from ..plan import Author, Plan
+from .content import Content, as_text
+from .rules import EXACT, Covers, Rule, RuleScope
 
 
 class Omit(Enum):
@@ -115,8 +117,9 @@ class ToolCallUpdate(NamedTuple):
 
     `status`: pending, in_progress, paused (waiting for approval), completed, failed, cancelled. `raw_input`
     and `raw_output` are JSON-like. `reason` says in one line why a call ended otherwise than completed, or
-    what was changed about it. `started` and `ended`, seconds since the epoch, say when it ran; over a wire
-    they travel in `_meta`, and without them a client takes the time of arrival.
+    what was changed about it, or who let it run. `started` and `ended`, seconds since the epoch, say when it
+    ran; over a wire they travel in `_meta`, and without them a client takes the time of arrival. `content` is
+    what it changes or runs.
     """
 
     tool_call_id: str
@@ -129,6 +132,7 @@ class ToolCallUpdate(NamedTuple):
     reason: str | Omit | None = OMIT
     started: float | Omit = OMIT
     ended: float | Omit = OMIT
+    content: tuple[Content, ...] | Omit = OMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,13 @@ class AvailableCommandsUpdate:
     """The complete list of slash commands."""
 
     commands: tuple[AvailableCommand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesUpdate:
+    """The complete list of the rules in force, by number. Over a wire it is an extension."""
+
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +293,7 @@ Update = (
     | ConfigOptionUpdate
     | CurrentModeUpdate
     | AvailableCommandsUpdate
+    | RulesUpdate
     | SessionInfoUpdate
     | StateUpdate
     | Notice
@@ -298,12 +310,18 @@ class PermissionOption:
     """An answer offered: ids go back verbatim, meaning comes from `kind` only.
 
     Kinds: `allow_once`, `allow_always`, `reject_once`, `reject_always`; others are shown, never chosen for
-    the person.
+    the person. `reach` says how far an answer goes that is remembered; over a wire it is a part of the name.
     """
 
     option_id: str
     name: str
     kind: str
+    reach: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name, and how far it reaches."""
+        return self.name if self.reach is None else f"{self.name}: {self.reach}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,15 +334,42 @@ class ToolCall:
     kind: str = "other"
 
 
+#: What a person decides on: whether a call may run, or whether the model may read what it returned.
+Subject = Literal["call", "result"]
+
+
 @dataclass(frozen=True, slots=True)
 class RequestPermission:
-    """The agent may not go on with `tool_call` before it has an answer. `preview` says what will change."""
+    """The agent may not go on with `tool_call` before it has an answer.
+
+    `content` says what will change, in blocks; `preview_error` says in a line why there is none, and then the
+    raw arguments are all there is to go by. `problem` says what was wrong with the answer before this one.
+    For the subject `result`, `result` is what the tool returned, JSON-like.
+
+    `parameters` is the JSON schema of the tool's arguments, for a form. `check` raises `PermissionError`, in
+    a line, for edited arguments that the tool does not take; over a wire there is none, and the agent asks
+    again. `covers` are what an answer that is remembered may be about, the first without being asked for.
+    After `timeout` seconds without an answer the client denies; None waits.
+    """
 
     tool_call: ToolCall
     options: tuple[PermissionOption, ...]
     title: str
     description: str | None = None
-    preview: str | None = None
+    content: tuple[Content, ...] = ()
+    preview_error: str | None = None
+    problem: str | None = None
+    subject: Subject = "call"
+    result: Any = None
+    parameters: Mapping[str, Any] | None = field(default=None, hash=False)
+    check: Callable[[Mapping[str, Any]], None] | None = field(default=None, compare=False, repr=False)
+    covers: tuple[Covers, ...] = ()
+    timeout: float | None = None
+
+    @property
+    def preview(self) -> str | None:
+        """What will change, as plain text; None where the agent does not say."""
+        return as_text(self.content) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,13 +377,18 @@ class Selected:
     """The option that was chosen, with what the person added.
 
     `arguments` replaces the call's arguments, `reason` goes to the model as the tool's answer on a rejection,
-    `note` goes along with an approval. Over a wire these three travel in `_meta`.
+    `note` goes to the model along with an approval. `result` is what the model reads in place of a result.
+    An answer that is remembered is about `covers`, one of those offered or a narrower one, for `scope`. Over
+    a wire these travel in `_meta`.
     """
 
     option_id: str
     arguments: Mapping[str, Any] | None = None
     reason: str | None = None
     note: str | None = None
+    result: Any = OMIT
+    covers: Covers = EXACT
+    scope: RuleScope = "session"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ..plan import DEFAULT_PLAN_ID, Author, Plan, PlanHistory
+from ..protocol.content import Content
 from ..protocol.messages import (
     FINAL_STATUSES,
     OMIT,
@@ -28,6 +29,7 @@ from ..protocol.messages import (
     PlanRemoved,
     PlanUpdate,
     RequestPermission,
+    RulesUpdate,
     Selected,
     SessionInfoUpdate,
     Setter,
@@ -39,6 +41,7 @@ from ..protocol.messages import (
     Usage,
     UserMessage,
 )
+from ..protocol.rules import Rule
 
 T = TypeVar("T")
 
@@ -78,6 +81,7 @@ class ToolCallState(NamedTuple):
     reason: str | None = None
     started: float = 0.0
     ended: float | None = None
+    content: tuple[Content, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,7 @@ class SessionState:
     turns: tuple[TurnState, ...] = ()
     config: tuple[ConfigOption, ...] = ()
     commands: tuple[AvailableCommand, ...] = ()
+    rules: tuple[Rule, ...] = ()
     outside: tuple[Item, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     faults: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -298,6 +303,8 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             return _with_options(state, options, "agent", at)
         case AvailableCommandsUpdate(commands):
             return replace(state, commands=commands)
+        case RulesUpdate(rules):
+            return replace(state, rules=rules)
         case SessionInfoUpdate(model, scripted):
             return replace(state, model=model, scripted=scripted)
         case UserMessage(text):
@@ -465,6 +472,7 @@ class _Items:
             reason=old.reason if update.reason is OMIT else update.reason,
             started=started,
             ended=ended,
+            content=old.content if update.content is OMIT else update.content,
         )
 
     def _answer(self, event: PermissionAnswered) -> None:

@@ -163,7 +163,7 @@ def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
         if key:
             keys.add(key)
         unknown = None if option.kind in KINDS else tag("span", f" ({option.kind})", class_="acp-quiet")
-        label = join([option.name, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
+        label = join([option.label, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
         yield _button(label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice)
 
 

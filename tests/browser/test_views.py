@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry
+from acp_notebook.protocol.content import Text
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -129,7 +130,9 @@ def test_hostile_text_runs_nothing(session: PuppetSession, tab: Page, show: Show
         ToolCallContentChunk("c1", HOSTILE),
     )
     options = (PermissionOption(HOSTILE, HOSTILE, "allow_once"),)
-    session.request(HOSTILE, {HOSTILE: HOSTILE}, options, title=HOSTILE, description=HOSTILE, preview=HOSTILE)
+    session.request(
+        HOSTILE, {HOSTILE: HOSTILE}, options, title=HOSTILE, description=HOSTILE, content=(Text(HOSTILE),)
+    )
     expect(card(tab)).to_be_visible()
     assert tab.evaluate("window.boomed") is None
     assert tab.locator(".acp-view").locator("script, img, svg, iframe, [onerror], [onload]").count() == 0

@@ -20,9 +20,10 @@ from unittest.mock import patch
 from comm.base_comm import BaseComm
 
 from acp_notebook.agent.plans import Plans
-from acp_notebook.errors import ConfigError, TurnRunning
+from acp_notebook.errors import AgentError, ConfigError, TurnRunning
 from acp_notebook.plan import Author, Change, Plan, PlanEdit, PlanEntry, SetPlan
 from acp_notebook.protocol.connection import AgentInfo, ClientSide, Readiness
+from acp_notebook.protocol.content import Text
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -125,6 +126,9 @@ class Puppet:
     def remove_plan(self, plan_id: str, author: Author = "person") -> None:
         self.plans.remove(plan_id, author)
 
+    def fork(self, client: ClientSide) -> Puppet:
+        raise AgentError("this agent cannot fork its session")
+
     def close(self) -> None:
         pass
 
@@ -205,7 +209,11 @@ def typical(session: PuppetSession) -> None:
     )
     session.request(
         arguments=ARGUMENTS,
-        preview='@ survey.csv  500 → 486 rows\n- 118, 2, "North", 34\n- 207, 1, "East", 51\n  … 12 more rows',
+        content=(
+            Text(
+                '@ survey.csv  500 → 486 rows\n- 118, 2, "North", 34\n- 207, 1, "East", 51\n  … 12 more rows'
+            ),
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from acp_notebook.masking import MASK, masked, unmasked
+from acp_notebook.protocol.content import Text
 from acp_notebook.protocol.messages import PermissionOption, RequestPermission, ToolCall
 from acp_notebook.session.state import PermissionState
 from acp_notebook.views.permission import permission
@@ -55,7 +56,8 @@ def test_all_arguments_in_full() -> None:
 def test_perm_11_huge_diff(lines: int) -> None:
     value = "\n".join("x" * (3_000_000 // lines) for _ in range(lines))
     made = card(
-        {"text": value}, preview="+a\n-b\n+c\n-d\n" + " same\n" * 300_000 + "+e\n" + " same\n" * 300_000
+        {"text": value},
+        content=(Text("+a\n-b\n+c\n-d\n" + " same\n" * 300_000 + "+e\n" + " same\n" * 300_000),),
     )
     assert len(made) < 300_000
     assert f"{len(value):,} characters" in made
