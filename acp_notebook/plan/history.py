@@ -158,8 +158,9 @@ class PlanHistory(Sequence[Revision]):
         """
         number = self.undoable
         if number is None:
+            plan = repr(self.plan.plan_id)
             raise PlanError(
-                f"there is nothing to undo in plan {self.plan.plan_id!r}: only what people changed can be undone"
+                f"there is nothing to undo in plan {plan}: only what people changed can be undone"
             )
         back = self._log[number - 1].change.invert()
         return self._merged(back, number) if self._standing(number) else back.apply(self.plan)
