@@ -310,6 +310,8 @@ class View {
     else if (action === "export") this.command({ action, format, plan: where(button).plan }, button);
     else if (action === "plan") this.plans.operate(op, button.closest(".acp-entry"), button);
     else if (action === "cancel-edit") this.plans.closeEditor(button.form);
+    else if (action === "work") this.plans.startWork(button);
+    else if (action === "not-now") this.plans.leaveWork(button);
     else if (action === "undo") this.plans.undo(button);
     else if (action === "current") this.plans.goToCurrent(button);
     else if (action === "exports") this.plans.toggleExports(button);

@@ -167,10 +167,11 @@ class Plans {
   operate(op, row, button = null) {
     if (!this.template(row) || this.waits(row, () => this.operate(op, row, button))) return;
     const { status } = row.dataset;
-    const set = { done: "completed", start: "in_progress" }[op];
+    const set = { done: "completed", start: "in_progress", skip: "cancelled" }[op];
     const other = neighbour(row, op);
     const index = indexOf(row);
     if (op === "edit") this.edit(row);
+    else if (op === "work") other === undefined && this.work(row, index);
     else if (op === "remove") this.send(row, { op }, () => this.view.announce(`Step ${index} removed.`));
     else if (set) this.send(row, { op: "update", status: status === set ? "pending" : set });
     else if (other) this.move(row, indexOf(other), button);
@@ -188,6 +189,26 @@ class Plans {
       this.focus(row, button?.isConnected ? button : null);
       bringIntoSight(listOf(row), row, true);
     });
+  }
+
+  // -- work --------------------------------------------------------------------------------------
+
+  /** Has the agent work on one step, or with null from the next one on. Python asks first where it has to. */
+  work(origin, index, confirmed = null) {
+    const plan = origin.closest(".acp-plan");
+    const ask = () => plan.querySelector(".acp-question button")?.focus();
+    this.view.command({ action: "work", ...where(origin), index, confirmed }, origin, ask);
+  }
+
+  startWork(button) {
+    const { step, confirmed } = button.dataset;
+    this.work(button, step === undefined ? null : Number(step), confirmed === undefined ? null : Number(confirmed));
+  }
+
+  leaveWork(button) {
+    const plan = button.closest(".acp-plan");
+    const leave = () => plan.querySelector('button[data-action="work"]')?.focus();
+    this.view.command({ action: "not-now", ...where(button) }, button, leave);
   }
 
   undo(origin) {
@@ -393,8 +414,9 @@ function where(node) {
   return { plan: planId, revision: revision === undefined ? null : Number(revision) };
 }
 
-/** The row whose place `op` would take: null where there is none, undefined where `op` moves nothing. */
+/** The row whose place `op` would take; undefined where it moves nothing, null where it cannot be done. */
 function neighbour(row, op) {
+  if (op === "work") return ["completed", "cancelled"].includes(row.dataset.status) ? null : undefined;
   return op === "up" ? nextShown(row, -1) : op === "down" ? nextShown(row, 1) : undefined;
 }
 

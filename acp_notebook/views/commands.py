@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
-from ..errors import AcpError, AlreadyAnswered, PermissionError
+from ..errors import AcpError, AlreadyAnswered, PermissionError, PlanError
 from ..masking import unmasked
 from ..plan import AddEntry, MoveEntry, PlanEdit, RemoveEntry, UpdateEntry
 from ..plan.formats import FORMATS
@@ -109,6 +109,20 @@ def _plan_edit(message: Message) -> PlanEdit:
             raise AcpError(
                 f"this version knows no plan operation {op!r}: run the cell again to renew the view"
             )
+
+
+def entry_now(session: Session, message: Message) -> int | None:
+    """The number now of the entry that a message is about, None where it is about none.
+
+    Raises `PlanError` when the entry is gone.
+    """
+    index, revision = message.get("index"), message.get("revision")
+    if index is None or revision is None:
+        return index
+    now = session.plan_history(message["plan"]).follow(index, revision)
+    if now is None:
+        raise PlanError(f"step {index} is no longer in the plan")
+    return now
 
 
 def _undo(session: Session, message: Message) -> None:

@@ -65,7 +65,11 @@ def _circumstances(revision: Revision) -> str:
 
 def _lines(revision: Revision) -> Html:
     lines = revision.change.lines() if not revision.removed else []
-    lines = lines or [revision.summary]
+    return change_lines(lines or [revision.summary])
+
+
+def change_lines(lines: list[str]) -> Html:
+    """What changed as a list, the first lines of it."""
     shown = [tag("li", tag("bdi", line)) for line in lines[:LINES]]
     if len(lines) > LINES:
         shown.append(tag("li", f"and {len(lines) - LINES:,} more", class_="acp-quiet"))

@@ -16,14 +16,16 @@ from .parts import Memo, Part, Run, slot_name
 from .rows import Look, RowList, row_html
 from .values import block
 from .values import shown as value
+from .work import Question, question_part, work_button
 
 
 class Shown(NamedTuple):
     """A plan with what its view has to know about it.
 
     `looking` is the number of the revision that the person looks at, 0 where their history is open at the
-    latest; `note` is a line below the plan; `alone`: no other plan is shown, so that it needs no id for a
-    name; `live`: for a page, which may lack `controls` where nothing can be changed.
+    latest; `note` is a line below the plan; `question` is what they are asked; `idle`: no turn runs; `alone`:
+    no other plan is shown, so that it needs no id for a name; `live`: for a page, which may lack `controls`
+    where nothing can be changed.
     """
 
     plan: Plan
@@ -31,6 +33,8 @@ class Shown(NamedTuple):
     file: PlanFile | None
     looking: int | None
     note: str | None
+    question: Question | None
+    idle: bool
     alone: bool
     live: bool
     controls: bool
@@ -64,6 +68,8 @@ def _plan_parts(shown: Shown, key: str, memo: Memo, slot: str) -> Iterator[Part 
     yield Part(key, slot, section)
     far = progress(plan)
     yield from _head(shown, title, key, far, memo)
+    if shown.question is not None and not shown.past:
+        yield question_part(shown.question, f"{key}.question", key)
     if shown.controls and shown.looking is not None:
         yield history_part(history, f"{key}.history", key, shown.looking or len(history))
     if shown.controls and shown.looking:
@@ -117,6 +123,8 @@ def _head(shown: Shown, title: str, key: str, far: Progress, memo: Memo) -> Iter
 
 def _tools(shown: Shown, far: Progress, memo: Memo) -> Iterator[tuple[str, Html]]:
     plan, history = shown.plan, shown.history
+    if shown.idle and plan.upcoming is not None and not shown.past:
+        yield "work", work_button()
     if far.current is not None:
         yield "current", _tool("current", f"▸ Step {far.current}", title="Go to the step in progress")
     if len(plan) > 1:
@@ -228,11 +236,13 @@ def _numbered(entries: Entries, looks: dict[int, Look], slot: str) -> Run:
     )
 
 
-#: Operation → sign, what it does, and its key; for two of them the status that it sets, and what it is called
-#: where it sets it back.
+#: Operation → sign, what it does, and its key; for three of them the status that it sets, and what it is
+#: called where it sets it back.
 _BUTTONS: dict[str, tuple[str, str, str | None, str | None, str | None]] = {
     "done": ("✓", "Mark as done", None, "completed", "Mark as not done"),
     "start": ("▸", "Mark as in progress", None, "in_progress", "Mark as not in progress"),
+    "work": ("►", "Work on this one", None, None, None),
+    "skip": ("–", "Skip", None, "cancelled", "Do not skip"),
     "edit": ("✎", "Edit", "Enter", None, None),
     "up": ("↑", "Move up", "Alt+ArrowUp", None, None),
     "down": ("↓", "Move down", "Alt+ArrowDown", None, None),
@@ -267,7 +277,7 @@ def _row_tools() -> Html:
         for name, values in (("status", STATUSES), ("priority", PRIORITIES))
     ]
     grip = tag("span", "⠿", class_="acp-grip", title="Drag to move", aria_hidden="true")
-    tools = [*buttons[:2], *fields, *buttons[2:], grip]
+    tools = [*buttons[:4], *fields, *buttons[4:], grip]
     return tag("span", *tools, class_="acp-row-tools", data_row_tools=True, hidden=True)
 
 

@@ -13,6 +13,7 @@ from .parts import ROOT, Memo, Part, Run
 from .plan import Shown, plan_parts
 from .settings import settings
 from .turn import item_parts, turn_parts
+from .work import NONE, Question, Questions
 
 #: What a person looks at by plan id: the number of a revision, 0 where the history is open at the latest.
 Looking = Mapping[str, int]
@@ -21,10 +22,15 @@ NOW: Looking = {}
 
 class Render(Protocol):
     """A view: the state as parts, given what was made before, whether they are for a page, where buttons work
-    while the session lives, and what the person at the page looks at."""
+    while the session lives, what the person at the page looks at, and what they are asked there."""
 
     def __call__(
-        self, state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+        self,
+        state: SessionState,
+        memo: Memo,
+        live: bool = True,
+        looking: Looking = NOW,
+        questions: Questions = NONE,
     ) -> list[Part | Run]: ...
 
 
@@ -33,19 +39,27 @@ VIEW, SETTINGS = "view", "settings"
 
 
 def render_session(
-    state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+    state: SessionState,
+    memo: Memo,
+    live: bool = True,
+    looking: Looking = NOW,
+    questions: Questions = NONE,
 ) -> list[Part | Run]:
     """The session: who works, settings, plans, the latest turn."""
-    return list(_view(state, memo, live, looking, "session", state.turn))
+    return list(_view(state, memo, live, looking, questions, "session", state.turn))
 
 
 def render_turn(number: int | None = None) -> Render:
     """The view of one turn: state, plans, the turn itself. `number` is 1-based; None follows the latest."""
 
     def render(
-        state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+        state: SessionState,
+        memo: Memo,
+        live: bool = True,
+        looking: Looking = NOW,
+        questions: Questions = NONE,
     ) -> list[Part | Run]:
-        return list(_view(state, memo, live, looking, "turn", turn_of(state, number)))
+        return list(_view(state, memo, live, looking, questions, "turn", turn_of(state, number)))
 
     return render
 
@@ -61,9 +75,13 @@ def render_plan(plan_id: str | None = None) -> Render:
     """The view of one plan alone; None follows the current one."""
 
     def render(
-        state: SessionState, memo: Memo, live: bool = True, looking: Looking = NOW
+        state: SessionState,
+        memo: Memo,
+        live: bool = True,
+        looking: Looking = NOW,
+        questions: Questions = NONE,
     ) -> list[Part | Run]:
-        return list(_view(state, memo, live, looking, "plan", None, [plan_of(state, plan_id)]))
+        return list(_view(state, memo, live, looking, questions, "plan", None, [plan_of(state, plan_id)]))
 
     return render
 
@@ -80,6 +98,7 @@ def _view(
     memo: Memo,
     live: bool,
     looking: Looking,
+    questions: Questions,
     kind: str,
     turn: TurnState | None,
     plans: list[Plan] | None = None,
@@ -109,6 +128,8 @@ def _view(
             file=state.files.get(plan.plan_id),
             looking=look,
             note=_left(state, memo, kind, turn, history),
+            question=_question(state, history, questions) if controls else None,
+            idle=state.status == "idle",
             alone=len(plans) == 1,
             live=live,
             controls=controls,
@@ -122,6 +143,13 @@ def _view(
     if kind == "session":
         for position, item in enumerate(state.outside):
             yield from item_parts(item, f"outside{position}", VIEW, memo, controls)
+
+
+def _question(state: SessionState, history: PlanHistory, questions: Questions) -> Question | None:
+    """What a person is asked of a plan, as long as it is the plan that they were asked of."""
+    question = questions.get(history.plan.plan_id)
+    current = question is not None and question.revision == len(history) and state.status == "idle"
+    return question if current else None
 
 
 def _left(

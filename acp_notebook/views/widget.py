@@ -13,14 +13,15 @@ from typing import Any, cast
 import anywidget
 import traitlets
 
-from ..errors import AcpError
+from ..errors import AcpError, PlanChanged
 from ..session.session import Session
 from ..session.state import Closed, Event, SessionState
 from .bundle import live_stylesheet, module, static_bundle
-from .commands import Message, carry_out, pending_request
+from .commands import Message, carry_out, entry_now, pending_request
 from .html import Html, tag
 from .parts import Layout, Memo, all_parts, diff, layout
 from .session import Render, render_session, render_turn
+from .work import Question
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,8 @@ class View(anywidget.AnyWidget):
         self._memo = Memo()
         #: What the person at the page looks at: see `session.Looking`.
         self._looking: dict[str, int] = {}
+        #: What they are asked there, by plan id.
+        self._questions: dict[str, Question] = {}
         self._painted: tuple[int, Layout] = (0, self._wanted())
         #: How many times a page has rendered it.
         self.hellos = 0
@@ -126,7 +129,7 @@ class View(anywidget.AnyWidget):
         return {"n": n, "parts": [list(part) for part in all_parts(painted)]}
 
     def _wanted(self) -> Layout:
-        return layout(self._render(self._session.state, self._memo, True, self._looking))
+        return layout(self._render(self._session.state, self._memo, True, self._looking, self._questions))
 
     def _changed(self, state: SessionState, event: Event) -> None:
         """The first change is painted at once, the ones that follow together; the last one always."""
@@ -192,6 +195,8 @@ class View(anywidget.AnyWidget):
             file = None
             if message.get("action") == "look":
                 self._look(message["plan"], message.get("revision"))
+            elif message.get("action") in ("work", "not-now"):
+                self._work(message)
             else:
                 file = carry_out(self._session, message)
         except AcpError as error:
@@ -217,6 +222,19 @@ class View(anywidget.AnyWidget):
         else:
             self._looking[plan_id] = revision if 1 <= revision < latest else 0
         self._dirty = True
+
+    def _work(self, message: Message) -> None:
+        """Have the agent work on a plan; where that has to be confirmed, the person is asked first."""
+        plan_id = message["plan"]
+        self._questions.pop(plan_id, None)
+        self._dirty = True
+        if message["action"] == "work":
+            entry, history = entry_now(self._session, message), self._session.plan_history(plan_id)
+            confirmed = message.get("confirmed") == len(history)
+            try:
+                self._session.start_work(entry, plan_id=plan_id, confirmed=confirmed)
+            except PlanChanged as changed:
+                self._questions[plan_id] = Question(entry, len(history), changed.change)
 
     def _withdraw(self, message: Message) -> None:
         """An answer that failed half-way must count neither as yes nor keep the call waiting."""
