@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import AcpError
@@ -102,15 +103,49 @@ class Session(client.Session):
         except AcpError:
             place.close()
             raise
+        self._begin()
+
+    def _begin(self, *, listed: bool = True) -> None:
+        """Take note of views from now on, and be one of the sessions of `%acp`, unless not `listed`."""
         self._view: View | None = None
         self._left: View | None = None
         self._plan_views: dict[str | None, PlanView] = {}
         self._shown_in: dict[int, Any] = {}
+        if not listed:
+            return
         if same := _live.get(self.name):
             same.close()
         _close_remaining(self.name)
         _live[self.name] = self
         use(self)
+
+    # -- forks ---------------------------------------------------------------------------------------
+
+    def fork(self, name: str | None = None) -> Session:
+        """A new session on the same agent that begins as this one is: history, plans, settings.
+
+        What happens in one of them does not touch the other. They share what the agent itself holds: its
+        tools, and its `deps`. `%acp` talks to the fork from then on; a live session of its `name` is closed,
+        and the default is a new name. Raises `TurnRunning` while a turn runs, and `AgentError` for an agent
+        that cannot do this.
+        """
+        if name is None:
+            name = next(name for n in count(2) if (name := f"{self.name}-{n}") not in _live)
+        return self._fork(name)
+
+    def _fork(self, name: str, *, listed: bool = True) -> Session:
+        def fork() -> Session:
+            session = Session.__new__(Session)  # without an agent of its own to begin with
+            host = self.host.share()
+            try:
+                client.Session.__init__(session, self._agent.fork, host, name=name, parent=self)
+            except AcpError:
+                host.close()
+                raise
+            session._begin(listed=listed)
+            return session
+
+        return self._command(fork)
 
     # -- views ---------------------------------------------------------------------------------------
 

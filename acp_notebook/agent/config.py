@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ConfigError
 from ..protocol.messages import ConfigOption
@@ -32,6 +32,10 @@ class Setting(Protocol):
         """Put `value` into effect. Raises `ConfigError` naming what is valid."""
         ...
 
+    def copy(self, other: Any) -> None:
+        """Put into effect what was chosen in `other`, the same setting of a session that is forked."""
+        ...
+
 
 class Config:
     """The settings of a session in the order in which they are shown, then the options of the host's own."""
@@ -44,6 +48,11 @@ class Config:
         """The options of all settings that have something to choose."""
         own = tuple(option for setting in self.settings.values() if (option := setting.option()))
         return own if self.host is None else (*own, *self.host.options)
+
+    def copy(self, other: Config) -> None:
+        """Put into effect what was chosen in `other`, the settings of a session that is forked."""
+        for option_id, setting in self.settings.items():
+            setting.copy(other.settings[option_id])
 
     def set(self, option_id: str, value: str | bool) -> Awaitable[None] | None:
         """Put `value` into effect, or ask the host to: then the awaitable ends with its answer.

@@ -81,6 +81,13 @@ class ModelPlan:
         self._refused = False
         plans.watchers.append(self._watch)
 
+    def copy(self, other: ModelPlan) -> None:
+        """Begin with what the model of a session that is forked knows; between turns."""
+        self._works_on = other._works_on
+        for plan_id, known in other._plans_known.items():  # a host's plan may be another one by now
+            by = {**known.by, **self._of(plan_id).by}
+            self._plans_known[plan_id] = replace(known, by=by, since=[])
+
     def begin_turn(self) -> None:
         """From here on the tools work on the plan that is the current one now."""
         self._plan_id = self._plans.current

@@ -74,6 +74,9 @@ class ModelSetting:
             self.model = self._made.get(model_id) or self._make(self._models[model_id])
             self._chosen = model_id
 
+    def copy(self, other: ModelSetting) -> None:
+        self._chosen, self.model, self._made = other._chosen, other.model, dict(other._made)
+
     def _make(self, model: AdapterModel) -> Model:
         try:
             made = self._own.model if self._is_own(model) else model_of(model.override)

@@ -125,6 +125,9 @@ class ModeSetting:
     def set(self, value: str | bool) -> None:
         self.mode = self.modes[choice(self.option(), value)]
 
+    def copy(self, other: ModeSetting) -> None:
+        self.mode, self._told = other.mode, other._told
+
     def working(self) -> PrepareToolsMode[Any]:
         """The mode to work on a plan in: the present one where it does that, else the first that does.
 

@@ -52,6 +52,10 @@ class Plans:
         self._tell(PlanChange(before, plan, author, edits), PlanUpdate(plan, author, undoes))
         return plan
 
+    def copy(self, other: Plans) -> None:
+        """Begin with the plans of a session that is forked, whose client knows them already."""
+        self.current, self._plans = other.current, dict(other._plans)
+
     def choose(self, plan_id: str) -> None:
         """Make a plan the current one, for the client too; nothing of it changes."""
         if plan_id != self.current and (plan := self._plans.get(plan_id)) is not None:

@@ -76,6 +76,7 @@ class AgentSession:
         self._hosted = hosted
         self._client = client
         self._capture = capture
+        self._adapter = adapter
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
         bridge = mode_bridge(adapter.capability_bridges)
@@ -238,6 +239,21 @@ class AgentSession:
             self._token.cancel()
         if self._obeying is not None:
             self._obeying.cancel()
+
+    def fork(self, client: ClientSide) -> AgentSession:
+        if self._token is not None:
+            raise TurnRunning("a turn is running: the session can be forked when it has ended")
+        fork = AgentSession(self._hosted, client, self._capture, self._adapter)
+        fork._history = list(self._history)
+        fork._config.copy(self._config)
+        if self._host_plan is None:
+            fork._plans.copy(self._plans)
+        fork._model_plan.copy(self._model_plan)
+        if fork._config.host is not None:
+            fork._config.host.read()
+        fork._use_model()
+        fork._announce()
+        return fork
 
     def close(self) -> None:
         self.cancel()

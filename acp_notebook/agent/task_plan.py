@@ -75,6 +75,9 @@ class PlanGenerationSetting:
         if (option := self.option()) is not None:
             self._value = choice(option, value, "plan generation type")
 
+    def copy(self, other: PlanGenerationSetting) -> None:
+        self._value = other._value
+
     def wants_task_plan(self, mode: PrepareToolsMode[Any]) -> bool:
         """Whether the model returns the plan in `mode`, and does not set it by a tool."""
         return mode.plan_mode and not mode.plan_tools and self._value == "structured"

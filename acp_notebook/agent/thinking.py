@@ -84,6 +84,10 @@ class ThinkingSetting:
         self._chosen = choice(self.option(), value, "effort")
         self._forget()
 
+    def copy(self, other: ThinkingSetting) -> None:
+        self._chosen = other._chosen
+        self._forget()
+
     def _forget(self) -> None:
         self._request: tuple[Model, ModelSettings | None] | None = None
         self._said: _Said | None = None

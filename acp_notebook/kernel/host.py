@@ -35,6 +35,7 @@ class HostedLoop:
         self.questions = Questions(loop, self.presence)
         self._thread = thread
         self._routed = False
+        self._sessions = 1
 
     @property
     def here(self) -> bool:
@@ -123,7 +124,18 @@ class HostedLoop:
         if not in_async_cell():  # an awaiting cell needs no lane
             lane.open()  # before the view is shown, so that its page's hello finds it
 
+    def share(self) -> HostedLoop:
+        """The host for one more session on the same loop; whoever waits for one answers for all of them."""
+        self._sessions += 1
+        return self
+
     def close(self) -> None:
+        """One session has ended. With the last one, questions are withdrawn and a loop of the host's ends."""
+        self._sessions -= 1
+        if self._sessions == 0:
+            self._release()
+
+    def _release(self) -> None:
         """Withdraw questions, and release the loop if it is the host's own."""
 
     def _lane_wanted(self) -> bool:
@@ -150,7 +162,7 @@ class LoopHost(HostedLoop):
     ) -> None:
         super().__init__(loop, thread or threading.get_ident(), grace)
 
-    def close(self) -> None:
+    def _release(self) -> None:
         if self.loop.is_running():
             self.call(self.questions.close)
 
@@ -165,14 +177,14 @@ class ThreadHost(HostedLoop):
         self._worker = threading.Thread(target=_run, args=(started,), name="acp-notebook", daemon=True)
         self._worker.start()
         super().__init__(*started.result(), grace)
-        atexit.register(self.close)
+        atexit.register(self._release)
 
     def route(self, comm: Any) -> None:
         super().route(comm)
         lane.open()  # the session hears clicks whatever the main thread does
 
-    def close(self) -> None:
-        atexit.unregister(self.close)
+    def _release(self) -> None:
+        atexit.unregister(self._release)
         if self.loop.is_running():
             self.loop.call_soon_threadsafe(self.loop.stop)
         if not self.here:

@@ -107,6 +107,13 @@ class AgentSide(Protocol):
         """Remove a plan on `author`'s behalf. Raises `PlanError` when there is none with this id."""
         ...
 
+    def fork(self, client: ClientSide) -> AgentSide:
+        """A new session for another client that begins as this one is: its conversation, plans and settings.
+
+        Raises `TurnRunning` while a turn runs, and `AgentError` when the agent cannot do that.
+        """
+        ...
+
     def close(self) -> None:
         """End the session: cancels what runs and frees what it holds."""
         ...

@@ -70,6 +70,10 @@ class Host(Protocol):
         """Let messages of a view's comm get through while a cell blocks; once for each comm."""
         ...
 
+    def share(self) -> Host:
+        """The host for one more session on the same loop. It is released when each of them has closed it."""
+        ...
+
     def close(self) -> None:
         """Release the loop, if it is the host's own."""
         ...

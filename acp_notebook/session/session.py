@@ -70,10 +70,17 @@ class Session:
     """A session with an agent: prompts, plan, settings, permissions.
 
     Methods may be called from any thread, cell or function; the state changes on the session's own loop.
+    One with a `parent`, a session between turns, begins in the state of that one.
     """
 
     def __init__(
-        self, connect: Connect, host: Host, *, name: str, on_unattended: Unattended = "deny"
+        self,
+        connect: Connect,
+        host: Host,
+        *,
+        name: str,
+        on_unattended: Unattended = "deny",
+        parent: Session | None = None,
     ) -> None:
         self.host = host
         self.name = name
@@ -89,6 +96,11 @@ class Session:
         self._approve_turn = False
         self._fault_log = FaultLog(name)
         self._state = SessionState(name=name, agent=name, model="")
+        if parent is not None:
+            self.on_unattended = parent.on_unattended
+            self.folder, self.read_files = parent.folder, dict(parent.read_files)
+            self._state = replace(parent.state, name=name)
+            self._turns = [turn.copy(self) for turn in parent.turns]
         self._agent = host.call(lambda: connect(self))
         info = self._agent.info
         self._state = replace(

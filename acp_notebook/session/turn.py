@@ -95,6 +95,12 @@ class Turn:
                 log.exception("%s: what was to be done after turn %d failed", self.session.name, self.number)
         self.finished.set_result(None)
 
+    def copy(self, session: Session) -> Turn:
+        """The same turn, which has ended, in a session that begins as a fork of this one."""
+        turn = Turn(session, self.number)
+        turn.end(self.output, self.cause)
+        return turn
+
     def cancel(self) -> None:
         """Cancel the turn if it is still running; safe from any thread, twice, and late."""
         if self.running:
