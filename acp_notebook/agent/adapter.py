@@ -48,7 +48,8 @@ class PlanProvider(Protocol):
     to be called then, from any thread, and returns the one that ends this. The plan is read again each time.
 
     Calls are made on the session's loop. When one raises, takes more than ten seconds or returns something
-    that is no plan, the last plan stands and the person is told in a line.
+    that is no plan, the last plan stands and the person is told in a line. From then on a second is enough,
+    until the provider answers in time.
     """
 
     def get_plan(
@@ -63,7 +64,7 @@ class NativePlanPersistenceProvider(Protocol):
 
     Called after every change of a plan, whoever made it, also between turns; changes come one after another,
     in their order. Calls are made on the session's loop; an asynchronous one holds nothing up. When a call
-    fails the plan stands, and the person is told in a line.
+    fails, or takes more than ten seconds, the plan stands, and the person is told in a line.
     """
 
     def persist_plan_state(

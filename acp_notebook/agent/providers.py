@@ -57,6 +57,15 @@ class Calls:
     def succeeded(self) -> None:
         self._said = None
 
+    @contextlib.contextmanager
+    def awaited(self, late: str) -> Generator[None]:
+        """A call that is awaited for as long as it takes; `late` is said when that is long."""
+        handle = asyncio.get_running_loop().call_later(PATIENCE, self._warn, late)
+        try:
+            yield
+        finally:
+            handle.cancel()
+
 
 def _why(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
@@ -75,7 +84,7 @@ class HostPlan:
         self._calls = calls
         self._loop = asyncio.get_running_loop()
         self._reading = asyncio.Lock()
-        self._due = self._closed = False
+        self._due = self._closed = self._late = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] | None = None
         with calls.guarded(self.FAILED):
@@ -106,9 +115,19 @@ class HostPlan:
             with self._calls.guarded(self.FAILED):
                 found = get()
                 if inspect.isawaitable(found):
-                    async with asyncio.timeout(PATIENCE):
-                        found = await found
+                    found = await self._answer(found)
                 self._show(found)
+
+    async def _answer(self, found: Awaitable[Any]) -> Any:
+        """Raises `TimeoutError` after a while; a turn must not wait as long again at each of its steps."""
+        try:
+            async with asyncio.timeout(PATIENCE / 10 if self._late else PATIENCE):
+                answer = await found
+        except TimeoutError:
+            self._late = True
+            raise
+        self._late = False
+        return answer
 
     def _show(self, found: Any) -> None:
         shown = self._plans.find(DEFAULT_PLAN_ID)
@@ -150,6 +169,7 @@ class KeptPlans:
     """Has every change of the session's plans kept by a provider: one call after another, in order."""
 
     FAILED = "the plan was not kept outside of this session"
+    LATE = "the plan has not been kept outside of this session yet, and what changes now waits for that"
 
     def __init__(self, provider: NativePlanPersistenceProvider, plans: Plans, calls: Calls) -> None:
         self._provider = provider
@@ -203,7 +223,7 @@ class KeptPlans:
 
     async def _all(self, call: Awaitable[None] | None) -> None:
         while call is not None:
-            with self._calls.guarded(self.FAILED):
+            with self._calls.guarded(self.FAILED), self._calls.awaited(self.LATE):
                 await call
                 self._calls.succeeded()
             self._due.popleft()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..text import plain
 from .display import body, mark, progress, title, words
@@ -23,6 +23,8 @@ _SHAPES = {
 _OTHER_SHAPE = ("[/", "/]")
 #: Outlines, besides shape and words. Colours are left to the theme of the page.
 _CLASSES = {"in_progress": "stroke-width:3px", "cancelled": "stroke-dasharray:5 4"}
+#: What Mermaid draws unless a page says otherwise: `maxEdges` is 500, and `maxTextSize` 50,000 characters.
+EDGES, ROOM = 450, 45_000
 #: Longest text of a box, in characters: Mermaid draws a long one as a wall of words.
 LONGEST = 160
 #: What could be markup of Mermaid, Markdown or HTML: all of ASCII but what texts have in plenty.
@@ -30,15 +32,21 @@ _MARKUP = re.compile(r"[!-~](?<![\w,?!:'()/+=.])|_|(?<=\d)\.")
 
 
 def write(plans: Sequence[Plan]) -> str:
-    """The source of a flowchart. Status and priority are in words; no text can be taken for markup."""
+    """The source of a flowchart. Status and priority are in words; no text can be taken for markup.
+
+    Of plans that are longer than what Mermaid draws, the steps around the current one are shown, and how many
+    there are besides.
+    """
     lines = ["flowchart TD"]
+    share = max(1, len(plans))
     if len(plans) == 1:
-        lines = ["---", f"title: {json.dumps(plain(_head(plans[0])), ensure_ascii=False)}", "---", *lines]
-        lines += [f"  {line}" for line in _chart(plans[0], "s")]
+        head = json.dumps(_cut(plain(_head(plans[0]))), ensure_ascii=False)
+        lines = ["---", f"title: {head}", "---", *lines]
+        lines += [f"  {line}" for line in _chart(plans[0], "s", share)]
     else:
         for number, plan in enumerate(plans, 1):
             lines += [f'  subgraph p{number}["{_label(_head(plan))}"]', "    direction TB"]
-            lines += [*(f"    {line}" for line in _chart(plan, f"p{number}s")), "  end"]
+            lines += [*(f"    {line}" for line in _chart(plan, f"p{number}s", share)), "  end"]
     return "\n".join([*lines, *(f"  classDef {name} {look}" for name, look in _CLASSES.items())]) + "\n"
 
 
@@ -47,13 +55,35 @@ def _head(plan: Plan) -> str:
     return f"{head} · {progress(plan)}" if plan.entries else head
 
 
-def _chart(plan: Plan, name: str) -> Iterator[str]:
+def _chart(plan: Plan, name: str, share: int) -> Iterator[str]:
+    """The boxes of a plan and the line through them, in its part of the diagram: one of `share`."""
     if not plan.entries:
         yield f'{name}0["{_label(body(plan))}"]'
-    for number, entry in enumerate(plan, 1):
-        yield f"{name}{number}{_box(number, entry)}"
-    if len(plan) > 1:
-        yield " --> ".join(f"{name}{number}" for number in range(1, len(plan) + 1))
+    boxes = {number: _box(number, entry) for number, entry in enumerate(plan, 1)}
+    first, last = _drawn(boxes, plan.current or 1, EDGES // share, ROOM // share)
+    drawn = {number: boxes[number] for number in range(first, last + 1)}
+    for number, missing in ((first - 1, first - 1), (last + 1, len(plan) - last)):
+        if missing > 0:
+            drawn[number] = f'["{missing} more"]'
+    for number, box in sorted(drawn.items()):
+        yield f"{name}{number}{box}"
+    if len(drawn) > 1:
+        yield " --> ".join(f"{name}{number}" for number in sorted(drawn))
+
+
+def _drawn(boxes: Mapping[int, str], current: int, most: int, room: int) -> tuple[int, int]:
+    """From which number to which there is room for boxes: from the current one outward."""
+    first, last = current, current - 1
+    more = True
+    while more and last - first < most:
+        more = False
+        for number in (last + 1, first - 1):
+            cost = len(boxes.get(number, "")) + 30  # with its two names, and the arrow between them
+            if number in boxes and (cost <= room or last < first):
+                first, last = min(first, number), max(last, number)
+                room -= cost
+                more = True
+    return first, last
 
 
 def _box(number: int, entry: PlanEntry) -> str:
@@ -63,10 +93,12 @@ def _box(number: int, entry: PlanEntry) -> str:
     return f'{opened}"{label}"{closed}{style}'
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
 def _label(text: str) -> str:
-    text = plain(text)
-    if len(text) > LONGEST:
-        text = text[:LONGEST] + "…"
+    text = _cut(plain(text))
     # A long word has places to break at, or its box is as wide as it.
     text = re.sub(r"\S{24}(?=\S)", "\\g<0>\u200b", text)
     return _MARKUP.sub(lambda match: f"#{ord(match[0])};", text).replace("\n", "<br>")

@@ -52,15 +52,20 @@ def to_frame(plan: Plan) -> Any:
 
 def _from_frame(frame: Any) -> Plan:
     names = [str(name) for name in frame.columns]
-    found = columns.find(names) if len(names) > 1 else {"content": 0}
+    found = columns.find(names) if len(names) != 1 else {"content": 0}
     if "content" not in found:
         known = "content, status, priority, id"
         raise PlanError(f"no column of this table has the texts of entries: name its columns {known}")
-    cells = {field: [_cell(value) for value in frame[frame.columns[at]]] for field, at in found.items()}
+    cells = {field: [_cell(value) for value in _column(frame, at)] for field, at in found.items()}
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     entries = (columns.entry(row) for row in rows if any(row.get(name) for name in FIELDS[:3]))
     title = getattr(frame, "attrs", {}).get("title")
     return Plan(tuple(entries), title=title if isinstance(title, str) else None)
+
+
+def _column(frame: Any, at: int) -> Any:
+    """A column by its place: pandas may have several of one name."""
+    return frame.iloc[:, at] if hasattr(frame, "iloc") else frame[frame.columns[at]]
 
 
 def _cell(value: Any) -> str:

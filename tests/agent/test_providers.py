@@ -228,6 +228,17 @@ def test_a_host_that_fails_leaves_the_last_plan_and_says_so_once_in_a_line(
     assert contents(session) == ["plot"]
 
 
+def test_a_host_that_hangs_holds_a_turn_up_once(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "PATIENCE", 1.0)
+    board = AsyncBoard("load")
+    session = hosted(scripted(read_and_wait, meanwhile=lambda: "done"), config=config(board))
+    until(session, lambda state: state.plan.entries)
+    board.answers = [never] * 9
+    turn = session.ask("go").state
+    assert len(board.readers) >= 5 and turn.ended is not None
+    assert turn.ended - turn.started < 3
+
+
 def test_a_host_that_fails_at_the_start_fails_alone(hosted: Hosted) -> None:
     board = Board("load")
     board.answers = [RuntimeError("not yet")]
@@ -323,6 +334,17 @@ def test_a_slow_shelf_holds_nothing_up_and_gets_every_change_in_order(hosted: Ho
     go_on.set()
     session.close()
     assert shelf.kept == ["plan-1: load plot", "plan-1: load plot", "cake: bake", "cake: "]
+
+
+def test_a_shelf_that_hangs_is_said_to_be(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "PATIENCE", 0.05)
+    session = hosted(scripted(write_plan), config=keeping(Shelf(never)))
+    assert session.ask("go").stop_reason == "end_turn"
+    until(session, notices)
+    assert notices(session.state) == [
+        "the plan has not been kept outside of this session yet, and what changes now waits for that"
+    ]
+    session.close()
 
 
 def test_what_is_not_kept_when_the_session_ends_is_kept_then(hosted: Hosted) -> None:

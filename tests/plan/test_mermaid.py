@@ -41,6 +41,24 @@ def test_several_plans_are_drawn_side_by_side() -> None:
     assert 'p2s0["The plan is kept in file:///p"]' in text
 
 
+def test_of_a_plan_that_is_too_long_to_be_drawn_the_steps_around_the_current_one_are_shown() -> None:
+    entries = [PlanEntry(f"Step {number}", status="completed") for number in range(1, 1001)]
+    entries[699] = PlanEntry("Now", status="in_progress")
+    text = write(Plan(tuple(entries)), "mermaid")
+    assert text.count(" --> ") < 500  # which is what Mermaid draws
+    assert "▸ 700 · Now" in text and "699 · Step 699" in text and "701 · Step 701" in text
+    before, after = re.findall(r's(\d+)\["(\d+) more"\]', text)
+    assert before[0] == before[1] and int(after[0]) + int(after[1]) == 1001
+    assert f"s{before[0]} --> s{int(before[0]) + 1} --> " in text and text.count("s701") == 2
+
+
+def test_long_texts_are_as_many_as_there_is_room_for() -> None:
+    plan = Plan(tuple(PlanEntry("#" * 1000) for _ in range(300)), title="x" * 60_000)
+    for text in (write(plan, "mermaid"), write_all([plan] * 40, "mermaid")):
+        assert len(text) < 50_000
+        assert "1 · #35;#35;" in text and " more" in text
+
+
 @given(plans)
 def test_no_text_is_markup(plan: Plan) -> None:
     for line in write_all([plan, plan], "mermaid").splitlines():

@@ -36,6 +36,14 @@ def test_whatever_can_be_a_plan(value: Any, expected: Plan) -> None:
     assert as_plan(value) == expected
 
 
+def test_frames_of_odd_shapes() -> None:
+    with pytest.raises(PlanError, match="no column of this table has the texts of entries"):
+        as_plan(pandas.DataFrame())
+    twice = pandas.DataFrame([["a", "b"]], columns=["content", "content"])
+    assert as_plan(twice) == Plan((PlanEntry("a"),))
+    assert as_plan(pandas.DataFrame({"content": []})) == Plan()
+
+
 def test_what_is_no_plan_is_refused() -> None:
     with pytest.raises(PlanError, match="3 is not a plan: use a Plan, Markdown text or a list of entries"):
         as_plan(3)
