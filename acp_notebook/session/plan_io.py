@@ -48,7 +48,7 @@ def read_plans(
     if not text.removeprefix("\ufeff").strip():
         raise PlanError(f"{name!r} is empty; to empty the plan use %acp plan clear")
     if format is None:
-        format = guess(text) if path.suffix in ANY_FORMAT else format_of(path.name)
+        format = guess(text) if path.suffix in ANY_FORMAT else format_of(name)
     try:
         found = parse_all(text, format)
         if len(found) == 1:
@@ -103,7 +103,7 @@ def write_plans(session: Session, path: Path, plans: Sequence[Plan], format: str
     """
     key = _key(path)
     read = session.read_files.get(key)
-    name = format or (read.format if read else format_of(path.name))
+    name = format or (read.format if read else format_of(str(path)))
     if read and not force and os.path.exists(path) and name == read.format and len(plans) == 1:
         return _change(session, path, read, plans[0])
     text = FORMATS[name].mark + write_all(plans, name) if name in FORMATS else write_all(plans, name)

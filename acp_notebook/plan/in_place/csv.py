@@ -40,13 +40,14 @@ def update(text: str, plan: Plan) -> str:
 
 
 def _words(found: Table, rows: list[Row]) -> dict[tuple[str, str | None], str]:
-    """The file's own word for a status or a priority: `Done` for completed."""
+    """The file's own word for a status or a priority: `Done` for completed, perhaps none for pending."""
     words: dict[tuple[str, str | None], str] = {}
     for row in rows:
         for name in ("status", "priority"):
             at = found.columns.get(name, len(row.cells))
-            if at < len(row.cells) and (cell := row.cells[at]):
-                words.setdefault((name, values({name: cell})[name]), cell)
+            if at < len(row.cells):
+                cell = row.cells[at]
+                words.setdefault((name, values({"content": "any", name: cell})[name]), cell)
     return words
 
 

@@ -253,6 +253,7 @@ def test_csv_keeps_its_words_columns_and_rows(edits: Edits, expected: list[str])
         ("\ufeffLoad\nPlot", [done(2)], "\ufeffcontent,status\nLoad,\nPlot,completed"),
         ("Load\n", [AddEntry("a, b")], 'Load\n"a, b"\n'),
         ("task,status\nLoad\n", [done(1)], "task,status\nLoad,completed\n"),
+        ("task,done\na,x\nb,\n", [AddEntry("c"), done(1, "pending")], "task,done\na,\nb,\nc,\n"),
         ("task,plan_title\na,T\nb,T\n", [done(1)], "task,plan_title,status\na,T,completed\nb,T,\n"),
     ],
 )
