@@ -25,8 +25,12 @@ if TYPE_CHECKING:
         SlashCommandRequest,
         SlashCommandResult,
     )
+    from .agent.approval_store import ApprovalPolicyStore, SessionMetadataApprovalPolicyStore
+    from .agent.approvals import NativeApprovalBridge, PermissionOptionSet
     from .agent.models import AdapterModel
     from .agent.modes import PrepareToolsBridge, PrepareToolsMode
+    from .agent.presentation import PermissionRequestContext, PermissionToolCallBuilder
+    from .agent.projection import FileSystemProjectionMap, ProjectionMap, ToolProjection
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
     from .agent.task_plan import TaskPlan
     from .agent.thinking import ThinkingBridge
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
     from .extension import load_ipython_extension, unload_ipython_extension
     from .notebook import Session, current
     from .plan import Plan, PlanEntry
-    from .protocol.messages import AvailableCommand, ConfigOption, ConfigValue
+    from .protocol.content import Code, Diff, Table, Text
+    from .protocol.messages import AvailableCommand, ConfigOption, ConfigValue, ToolCallUpdate
+    from .protocol.rules import Covers, Rule
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
 
@@ -45,28 +51,44 @@ __all__ = [
     "AcpSessionContext",
     "AdapterConfig",
     "AdapterModel",
+    "ApprovalPolicyStore",
     "AvailableCommand",
     "Call",
+    "Code",
     "ConfigOption",
     "ConfigOptionsProvider",
     "ConfigValue",
+    "Covers",
+    "Diff",
+    "FileSystemProjectionMap",
+    "NativeApprovalBridge",
     "NativePlanPersistenceProvider",
     "Output",
+    "PermissionOptionSet",
     "PermissionRequest",
+    "PermissionRequestContext",
+    "PermissionToolCallBuilder",
     "Plan",
     "PlanEntry",
     "PlanProvider",
     "PrepareToolsBridge",
     "PrepareToolsMode",
+    "ProjectionMap",
+    "Rule",
     "Say",
     "ScriptedModel",
     "Session",
+    "SessionMetadataApprovalPolicyStore",
     "SlashCommandProvider",
     "SlashCommandRequest",
     "SlashCommandResult",
+    "Table",
     "TaskPlan",
+    "Text",
     "Think",
     "ThinkingBridge",
+    "ToolCallUpdate",
+    "ToolProjection",
     "Turn",
     "current",
     "load_ipython_extension",
@@ -78,28 +100,44 @@ _HOMES = {
     "AcpSessionContext": ".agent.adapter",
     "AdapterConfig": ".agent.adapter",
     "AdapterModel": ".agent.models",
+    "ApprovalPolicyStore": ".agent.approval_store",
     "AvailableCommand": ".protocol.messages",
     "Call": ".agent.scripted",
+    "Code": ".protocol.content",
     "ConfigOption": ".protocol.messages",
     "ConfigOptionsProvider": ".agent.adapter",
     "ConfigValue": ".protocol.messages",
+    "Covers": ".protocol.rules",
+    "Diff": ".protocol.content",
+    "FileSystemProjectionMap": ".agent.projection",
+    "NativeApprovalBridge": ".agent.approvals",
     "NativePlanPersistenceProvider": ".agent.adapter",
     "Output": ".agent.scripted",
+    "PermissionOptionSet": ".agent.approvals",
     "PermissionRequest": ".session.permissions",
+    "PermissionRequestContext": ".agent.presentation",
+    "PermissionToolCallBuilder": ".agent.presentation",
     "Plan": ".plan",
     "PlanEntry": ".plan",
     "PlanProvider": ".agent.adapter",
     "PrepareToolsBridge": ".agent.modes",
     "PrepareToolsMode": ".agent.modes",
+    "ProjectionMap": ".agent.projection",
+    "Rule": ".protocol.rules",
     "Say": ".agent.scripted",
     "ScriptedModel": ".agent.scripted",
     "Session": ".notebook",
+    "SessionMetadataApprovalPolicyStore": ".agent.approval_store",
     "SlashCommandProvider": ".agent.adapter",
     "SlashCommandRequest": ".agent.adapter",
     "SlashCommandResult": ".agent.adapter",
+    "Table": ".protocol.content",
     "TaskPlan": ".agent.task_plan",
+    "Text": ".protocol.content",
     "Think": ".agent.scripted",
     "ThinkingBridge": ".agent.thinking",
+    "ToolCallUpdate": ".protocol.messages",
+    "ToolProjection": ".agent.projection",
     "Turn": ".session.turn",
     "current": ".notebook",
     "load_ipython_extension": ".extension",

@@ -16,8 +16,10 @@ from ..protocol.messages import AvailableCommand
 if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
 
+    from .approvals import NativeApprovalBridge
     from .models import AdapterModel
     from .modes import PrepareToolsBridge
+    from .projection import ProjectionMap
     from .thinking import ThinkingBridge
 
 
@@ -27,7 +29,8 @@ class AcpSessionContext:
 
     `cwd` is the session's working folder, `active_plan_id` the plan that the call is about, and
     `config_values` has the settings in effect by option id, such as `mode`. `metadata["thinking"]` has the
-    thinking effort: its `config_id`, `current_value` and `supported_values`.
+    thinking effort: its `config_id`, `current_value` and `supported_values`; `metadata["approval_policies"]`
+    has the rules of the session. A provider may keep things of its own there, for the session.
     """
 
     session_id: str
@@ -36,7 +39,7 @@ class AcpSessionContext:
     session_model_id: str
     active_plan_id: str
     config_values: Mapping[str, str | bool]
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class PlanProvider(Protocol):
@@ -157,6 +160,8 @@ class AdapterConfig:
         available_models: the models that a person may choose from, with `allow_model_selection`.
         allow_model_selection: whether there is a choice of models.
         config_options_provider: options of the host's own.
+        approval_bridge: how approvals are asked for, and what is remembered; None for the plain way.
+        projection_maps: what approvals show of calls: which tools write, delete or run what.
         slash_command_provider: slash commands of the host's own.
         plan_provider: the host's plan, in place of one that the model and people change.
         native_plan_persistence_provider: is told every change of the session's own plans, so never where
@@ -168,6 +173,8 @@ class AdapterConfig:
     available_models: Sequence[AdapterModel] = ()
     allow_model_selection: bool = False
     config_options_provider: ConfigOptionsProvider | None = None
+    approval_bridge: NativeApprovalBridge | None = None
+    projection_maps: Sequence[ProjectionMap] = ()
     slash_command_provider: SlashCommandProvider | None = None
     plan_provider: PlanProvider | None = None
     native_plan_persistence_provider: NativePlanPersistenceProvider | None = None

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -30,22 +30,13 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import (
     DeferredToolRequests,
     DeferredToolResults,
-    ToolApproved,
     ToolDefinition,
     ToolDenied,
 )
 from pydantic_ai.toolsets import AbstractToolset
-from pydantic_core import to_jsonable_python
 
-from ..protocol.connection import ClientSide
-from ..protocol.content import Text
-from ..protocol.messages import (
-    PermissionOption,
-    RequestPermission,
-    Selected,
-    ToolCall,
-    ToolCallContentChunk,
-)
+from ..protocol.messages import ToolCallContentChunk
+from .approvals import Approvals
 from .model_plan import ModelPlan
 from .modes import ModeSetting, tool_kind
 from .plan_tools import PlanToolset
@@ -54,19 +45,12 @@ from .stream import Outbox
 from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
 from .toolset import Offer, SessionToolset
-from .values import explain, for_model, for_page
+from .values import explain, for_model
 
 log = logging.getLogger(__name__)
 
 #: While it is entered, what this context prints goes to the sink and not to a cell.
 Capture = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[None]]
-
-#: Offered for every gated call.
-OPTIONS = (
-    PermissionOption("allow_once", "Allow once", "allow_once"),
-    PermissionOption("reject_once", "Deny", "reject_once"),
-)
-_ALLOWS = frozenset({"allow_once", "allow_always"})
 
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
@@ -105,7 +89,7 @@ class SessionCapability(AbstractCapability[Any]):
     plan_tools: PlanToolset
     plan: ModelPlan
     host_plan: HostPlan | None
-    client: ClientSide
+    approvals: Approvals
     outbox: Outbox
     offer: Offer
     requested: Callable[[Model, ModelSettings | None], None]
@@ -134,7 +118,8 @@ class SessionCapability(AbstractCapability[Any]):
         """
         if self.host_plan is not None:
             await self.host_plan.follow()
-        for note in (self.modes.news(), self.plan.note("acp_get_plan" in self.offer.tools)):
+        plan = self.plan.note("acp_get_plan" in self.offer.tools)
+        for note in (self.modes.news(), plan, *self.approvals.notes()):
             if note is not None:
                 _add(note, ctx.messages, request_context.messages)
         parameters = request_context.model_request_parameters
@@ -180,13 +165,15 @@ class SessionCapability(AbstractCapability[Any]):
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress")
         try:
             if self.capture is None:
-                return for_model(await handler(args))
-            prints = _Prints(call_id, self.outbox)
-            try:
-                with self.capture(prints.write):
-                    return for_model(await handler(args))
-            finally:
-                prints.drain()
+                result = await self._run(ctx, call, tool_def, args, handler)
+            else:
+                prints = _Prints(call_id, self.outbox)
+                try:
+                    with self.capture(prints.write):
+                        result = await self._run(ctx, call, tool_def, args, handler)
+                finally:
+                    prints.drain()
+            return await self.approvals.review(call, tool_def, result)
         except SystemExit as error:
             raise ToolFailed(f"{tool_def.name} tried to end the process ({error.code!r}).") from None
         except KeyboardInterrupt:  # in a task it would end the whole loop, and with it the kernel
@@ -214,7 +201,14 @@ class SessionCapability(AbstractCapability[Any]):
     ) -> DeferredToolResults | None:
         async with asyncio.TaskGroup() as group:  # all cards at once, answered in any order
             tasks = [
-                group.create_task(self._decide(call, requests.metadata.get(call.tool_call_id) or {}))
+                group.create_task(
+                    self.approvals.decide(
+                        ctx,
+                        call,
+                        self.offer.tools.get(call.tool_name),
+                        requests.metadata.get(call.tool_call_id) or {},
+                    )
+                )
                 for call in requests.approvals
             ]
         decisions = [task.result() for task in tasks]
@@ -223,37 +217,40 @@ class SessionCapability(AbstractCapability[Any]):
             calls={call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls},
         )
 
-    async def _decide(self, call: ToolCallPart, metadata: Mapping[str, Any]) -> ToolApproved | ToolDenied:
-        self.outbox.tool_call(call.tool_call_id, status="paused")
-        self.outbox.flush()
-        definition = self.offer.tools.get(call.tool_name)
-        request = RequestPermission(
-            ToolCall(
-                call.tool_call_id,
-                call.tool_name,
-                for_page(call.args_as_dict()),
-                tool_kind(definition.metadata if definition else None),
-            ),
-            OPTIONS,
-            title=f"Approve {call.tool_name}?",
-            description=_text(metadata.get("description") or metadata.get("reason")),
-            content=(Text(preview),) if (preview := _text(metadata.get("preview"))) else (),
-        )
-        outcome = await self.client.request_permission(request)
-        if not isinstance(outcome, Selected):
-            return ToolDenied(outcome.reason or "The person cancelled this call; it did not run.")
-        kinds = {option.kind for option in OPTIONS if option.option_id == outcome.option_id}
-        if not kinds or kinds - _ALLOWS:  # not offered, ambiguous, or a no
-            return ToolDenied(outcome.reason or "The person denied this call; it did not run.")
-        if outcome.arguments is not None:
+    async def _run(
+        self,
+        ctx: RunContext[Any],
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Any],
+    ) -> Any:
+        """Run a tool. One that asks after it was allowed is asked about again, once for each thing it asks.
+
+        pydantic-ai would end the turn then.
+        """
+        asked: list[Mapping[str, Any]] = []
+        while True:
             try:
-                edited = to_jsonable_python(dict(outcome.arguments))
-            except (ValueError, RecursionError) as error:
-                return ToolDenied(
-                    f"The call did not run: the edited arguments are not JSON ({explain(error)})."
-                )
-            self.outbox.tool_call(call.tool_call_id, raw_input=edited, reason="arguments edited by you")
-        return ToolApproved(override_args=dict(outcome.arguments) if outcome.arguments is not None else None)
+                return for_model(await handler(args))
+            except ApprovalRequired as question:
+                if not ctx.tool_call_approved:
+                    raise
+                metadata = question.metadata or {}
+            except CallDeferred:
+                if not ctx.tool_call_approved:
+                    raise
+                raise ToolFailed(EXTERNAL) from None
+            if not metadata or metadata in asked:
+                raise ToolFailed(f"{tool_def.name} asks again for the approval that it has: it did not run.")
+            asked.append(metadata)
+            decision = await self.approvals.decide(ctx, call, tool_def, metadata, again=True)
+            if isinstance(decision, ToolDenied):
+                raise ToolFailed(decision.message)
+            if decision.override_args is not None:
+                raise ToolFailed(f"{tool_def.name} has begun: its arguments cannot be changed any more.")
+            ctx.tool_call_metadata = metadata
+            self.outbox.tool_call(call.tool_call_id, status="in_progress")
 
 
 def _add(note: str, *histories: Sequence[ModelMessage]) -> None:
@@ -269,7 +266,3 @@ def _add(note: str, *histories: Sequence[ModelMessage]) -> None:
             if at < len(parts) and not isinstance(parts[at], UserPromptPart):
                 at = len(parts)
             request.parts = [*parts[:at], part, *parts[at:]]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+import os
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,10 @@ from ..protocol.messages import (
     StateUpdate,
     UserMessage,
 )
+from ..protocol.rules import Rule
 from .adapter import AcpSessionContext, AdapterConfig
+from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
+from .approvals import Approvals, NativeApprovalBridge
 from .capability import Capture, SessionCapability
 from .config import Config
 from .hosting import Hosted
@@ -45,6 +50,7 @@ from .outcome import one_line, shown, stop_reason, usage_of
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
+from .remembered import Remembered
 from .slash import HostCommands, SlashCommands
 from .stream import Outbox, forward
 from .task_plan import PlanGenerationSetting, TaskPlan
@@ -101,7 +107,10 @@ class AgentSession:
         self._commands: tuple[AvailableCommand, ...] = ()
         self._obeying: asyncio.Future[str | None] | None = None
         self._slash = SlashCommands(self._config.options, self.set_config)
+        self._id, self._folder = uuid4().hex, _working_folder()
+        self._metadata: dict[str, Any] = {}
         self._host_plan = self._provide(adapter)
+        self._remembered, self._approvals = self._approving(adapter)
         self._plan_tools = plan_toolset(
             self._model_plan,
             adapter.native_plan_additional_instructions,
@@ -135,21 +144,9 @@ class AgentSession:
         options, commands = adapter.config_options_provider, adapter.slash_command_provider
         if host is None and keeper is None and options is None and commands is None:
             return None
-        session_id, cwd = uuid4().hex, Path.cwd()
-
-        def context(plan_id: str) -> AcpSessionContext:
-            return AcpSessionContext(
-                session_id=session_id,
-                cwd=cwd,
-                title=self.info.name,
-                session_model_id=self.info.model,
-                active_plan_id=plan_id,
-                config_values={option.id: option.current for option in self._config.options()},
-                metadata={"thinking": self._thinking.metadata()},
-            )
 
         def calls() -> Calls:
-            return Calls(self._hosted.agent, context, lambda text: self._notice(text, "warning"))
+            return Calls(self._hosted.agent, self._context, lambda text: self._notice(text, "warning"))
 
         if options is not None:
             own = self._config.settings
@@ -162,8 +159,45 @@ class AgentSession:
             KeptPlans(keeper, self._plans, calls())
         return None
 
+    def _context(self, plan_id: str | None = None) -> AcpSessionContext:
+        """What a provider learns of the session, whose metadata is one object for all of its life."""
+        self._metadata["thinking"] = self._thinking.metadata()
+        return AcpSessionContext(
+            session_id=self._id,
+            cwd=self._folder,
+            title=self.info.name,
+            session_model_id=self.info.model,
+            active_plan_id=plan_id or self._plans.current,
+            config_values={option.id: option.current for option in self._config.options()},
+            metadata=self._metadata,
+        )
+
     def _notice(self, text: str, level: str = "info") -> None:
         self._outbox.send(Notice(text, level))
+
+    def _approving(self, adapter: AdapterConfig) -> tuple[Remembered, Approvals]:
+        """The rules of this session, which a fork does not get, and who is asked where none answers."""
+        bridge, agent = adapter.approval_bridge or NativeApprovalBridge(), self._hosted.agent.name
+        warn = partial(self._notice, level="warning")
+        remembered = Remembered(
+            bridge.policy_store or SessionMetadataApprovalPolicyStore(),
+            RuleFile(agent, self._folder) if agent else None,
+            self._context,
+            self._outbox.send,
+            warn,
+        )
+        ask = self._client, self._outbox, warn
+        return remembered, Approvals(bridge, adapter.projection_maps, remembered, self._context, *ask)
+
+    # -- rules ---------------------------------------------------------------------------------------
+
+    def add_rule(self, rule: Rule, arguments: Mapping[str, Any] | None = None) -> Rule:
+        return self._remembered.add(rule, arguments)
+
+    def remove_rules(self, numbers: Sequence[int] | None = None) -> None:
+        self._remembered.remove(numbers)
+
+    # -- work ----------------------------------------------------------------------------------------
 
     def choose_plan(self, plan_id: str) -> None:
         self._plans.choose(plan_id)
@@ -309,7 +343,7 @@ class AgentSession:
             self._plan_tools,
             self._model_plan,
             self._host_plan,
-            self._client,
+            self._approvals,
             self._outbox,
             offer,
             self._requested,
@@ -317,7 +351,7 @@ class AgentSession:
         )
 
         async def handle(ctx: Any, events: Any) -> None:
-            await forward(events, self._outbox, offer.tools.__contains__)
+            await forward(events, self._outbox, offer.tools.__contains__, self._approvals.reasons)
 
         with capture_run_messages() as messages:
             try:
@@ -368,3 +402,11 @@ class AgentSession:
 
 def _info(hosted: Hosted, model: Model, adapter: AdapterConfig) -> AgentInfo:
     return AgentInfo(hosted.name, model.model_name, is_scripted(model), adapter.plan_provider is None)
+
+
+def _working_folder() -> Path:
+    """Where the session lives. A folder that is gone holds nothing."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path(os.sep, "gone")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,9 +134,13 @@ class Outbox:
 
 
 async def forward(
-    events: AsyncIterable[AgentStreamEvent], outbox: Outbox, is_tool: Callable[[str], bool]
+    events: AsyncIterable[AgentStreamEvent],
+    outbox: Outbox,
+    is_tool: Callable[[str], bool],
+    reasons: Mapping[str, str],
 ) -> None:
-    """Turn the events of a run into updates. `is_tool` tells function tools from output tools by name.
+    """Turn the events of a run into updates. `is_tool` tells function tools from output tools by name,
+    and `reasons` why calls were denied that no person denied.
 
     Nothing here waits for the page, so a slow reader cannot hold the model back.
     """
@@ -159,7 +163,7 @@ async def forward(
                 part = event.part
                 outbox.tool_call(part.tool_call_id, name=part.tool_name, raw_input=_arguments(part))
             case "function_tool_result":
-                outbox.tool_call(event.part.tool_call_id, **_result(event.part))
+                outbox.tool_call(event.part.tool_call_id, **_result(event.part, reasons))
             case _:
                 pass
 
@@ -191,14 +195,18 @@ def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
         return part.args
 
 
-def _result(part: Any) -> dict[str, Any]:
+def _result(part: Any, reasons: Mapping[str, str]) -> dict[str, Any]:
     """How a tool call ended. An older pydantic-ai asks for another try by a part that has no outcome."""
     content = part.content if isinstance(part.content, str) else for_page(part.content)
     match getattr(part, "outcome", "retried"):
         case "success":
             return {"status": "completed", "raw_output": content}
         case "denied":
-            return {"status": "failed", "raw_output": content, "reason": "denied"}
+            return {
+                "status": "failed",
+                "raw_output": content,
+                "reason": reasons.get(part.tool_call_id, "denied"),
+            }
         case "interrupted":
             return {"status": "cancelled", "raw_output": content, "reason": "cancelled"}
         case _:

@@ -6,12 +6,13 @@ All calls happen on the session's loop.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..plan import Author, Change, PlanEdit
 from .messages import ConfigOption, Outcome, RequestPermission, Setter, Update
+from .rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,17 @@ class AgentSide(Protocol):
 
     def remove_plan(self, plan_id: str, author: Author = "person") -> None:
         """Remove a plan on `author`'s behalf. Raises `PlanError` when there is none with this id."""
+        ...
+
+    def add_rule(self, rule: Rule, arguments: Mapping[str, Any] | None = None) -> Rule:
+        """Remember a decision on a person's behalf; returns the rule with its number.
+
+        `arguments` are those that an exact rule is about. Raises `PermissionError` for a rule that cannot be.
+        """
+        ...
+
+    def remove_rules(self, numbers: Sequence[int] | None = None) -> None:
+        """Forget rules, by their numbers, or all. Raises `PermissionError` for a number that there is not."""
         ...
 
     def fork(self, client: ClientSide) -> AgentSide:

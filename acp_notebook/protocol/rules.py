@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+from ..masking import masked
 
 #: `exact`: the tool with exactly these arguments. `tool`: any call of it. The others are about one argument:
 #: `equals` a value, a path `under` a folder, a text that `matches` a pattern (`*`, `?`, `[…]`), a `command`
@@ -50,6 +55,22 @@ class Covers:
                 return f"with {self.argument} matching {self.value}"
             case "command":
                 return f"with {self.argument} beginning with {self.value}, one command alone"
+
+
+def exactly(arguments: Mapping[str, Any]) -> Covers:
+    """What covers a call with these arguments, JSON-like, and no other: it holds a digest of them."""
+    return Covers("exact", value=sha256(canonical(arguments).encode()).hexdigest())
+
+
+def in_short(arguments: Mapping[str, Any], length: int = 100) -> str:
+    """Exact arguments as a rule shows them: with secrets masked, and cut."""
+    text = ", ".join(f"{name}={canonical(value)}" for name, value in masked(arguments).items())
+    return f"({text})" if len(text) <= length else f"({text[:length]}…)"
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal values only: `1`, `1.0`, `true` and `"1"` are four."""
+    return json.dumps(value, sort_keys=True)
 
 
 #: What a remembered answer covers unless something wider was chosen on purpose.

@@ -6,13 +6,22 @@ kind (ACP v2, session/request_permission). Nothing is ever chosen by default or 
 
 from __future__ import annotations
 
-from asyncio import Future
+from asyncio import Future, TimerHandle
 from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import AlreadyAnswered, ConfigError, PermissionError
-from ..protocol.messages import Cancelled, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
+from ..protocol.messages import (
+    OMIT,
+    Cancelled,
+    Outcome,
+    PermissionOption,
+    RequestPermission,
+    Selected,
+    ToolCall,
+)
+from ..protocol.rules import EXACT, Covers, RuleScope
 
 if TYPE_CHECKING:
     from .session import Session
@@ -46,6 +55,7 @@ class PermissionRequest:
         self.request = request
         #: Withdraws the question where it was put to the person otherwise than by a card.
         self.withdraw: Callable[[], None] = lambda: None
+        self._timer: TimerHandle | None = None
 
     @property
     def tool_call(self) -> ToolCall:
@@ -59,7 +69,7 @@ class PermissionRequest:
 
     @property
     def preview(self) -> str | None:
-        """What the call will change, as text, where the agent says so."""
+        """What the call will change, as text, where the agent says so; `request.content` has it in blocks."""
         return self.request.preview
 
     @property
@@ -77,30 +87,47 @@ class PermissionRequest:
         arguments: Mapping[str, Any] | None = None,
         note: str | None = None,
         by: str = "you",
+        *,
+        result: Any = OMIT,
+        covers: Covers = EXACT,
+        scope: RuleScope = "session",
     ) -> None:
         """Let the call run, with `arguments` in place of the model's where given.
 
-        Raises `PermissionError` when the agent offers no such option.
+        The model reads the `note`. Where the request is for a result, `result` is what the model reads
+        instead. With `always`, the answer is remembered for what it `covers`, by default exactly these
+        arguments, in this `scope`. Raises `PermissionError` when the agent offers no such option, and for
+        arguments that the tool does not take; then the call still waits.
         """
         option = self._find(("allow_always",) if always else ("allow_once",))
         if option is None:
             raise PermissionError(
                 f"the agent does not offer to {'always ' * always}allow this: {self._offered()}"
             )
-        self._settle(Selected(option.option_id, arguments=arguments, note=note), "allowed", by)
+        self._select(option, by, arguments=arguments, note=note, result=result, covers=covers, scope=scope)
 
-    def deny(self, reason: str | None = None, always: bool = False, by: str = "you") -> None:
+    def deny(
+        self,
+        reason: str | None = None,
+        always: bool = False,
+        by: str = "you",
+        *,
+        covers: Covers = EXACT,
+        scope: RuleScope = "session",
+    ) -> None:
         """Keep the call from running; `reason` becomes the tool's answer that the model reads.
 
         Prefers a one-time rejection and never turns a no into a standing one unasked: where the agent offers
         no fitting option the outcome is `cancelled`.
         """
         option = self._find(("reject_always",) if always else ("reject_once",))
-        outcome: Outcome = Selected(option.option_id, reason=reason) if option else Cancelled(reason)
-        self._settle(outcome, "denied", by)
+        if option is not None:
+            self._select(option, by, reason=reason, covers=covers, scope=scope)
+        else:
+            self._settle(Cancelled(reason), "denied", by)
 
     def choose(self, option_id: str, **extra: Any) -> None:
-        """Answer with an option by its id; `extra`: `arguments`, `reason`, `note`.
+        """Answer with an option by its id; `extra` as in `Selected`: `arguments`, `reason`, `note`, …
 
         Raises `PermissionError` for an id that was not offered, or that stands for two different kinds.
         """
@@ -111,13 +138,28 @@ class PermissionRequest:
             raise PermissionError(
                 f"option {option_id!r} is ambiguous: it stands for {' and '.join(sorted(kinds))}"
             )
-        status = "allowed" if kinds.pop().startswith("allow") else "denied"
-        self._settle(Selected(option_id, **extra), status, "you")
+        self._select(PermissionOption(option_id, "", kinds.pop()), "you", **extra)
 
     def cancel(self, why: str = "the turn was cancelled") -> None:
         """Withdraw the request; it counts as neither yes nor no, and the call does not run."""
         if self.pending:
             self._settle(Cancelled(), "cancelled", why)
+
+    def expire_after(self, seconds: float) -> None:
+        """Deny when there is no answer by then, as the agent has asked for; on the session's loop."""
+
+        def expire() -> None:
+            self.deny(f"Denied: nobody answered within {seconds:g} s.", by=f"the timeout of {seconds:g} s")
+
+        self._timer = self._session.host.loop.call_later(seconds, expire)
+
+    def _select(self, option: PermissionOption, by: str, **extra: Any) -> None:
+        arguments = extra.get("arguments")
+        allowed = option.kind.startswith("allow")
+        if allowed and arguments is not None and self.pending and self.request.check is not None:
+            check = self.request.check
+            self._session.host.call(lambda: check(arguments))
+        self._settle(Selected(option.option_id, **extra), "allowed" if allowed else "denied", by)
 
     def _find(self, kinds: tuple[str, ...]) -> PermissionOption | None:
         """The first unambiguous option of these kinds."""
@@ -140,5 +182,7 @@ class PermissionRequest:
             )
         self._answer.set_result(outcome)
         explanation = by if status == "cancelled" else f"{status} by {by}"
+        if self._timer is not None:
+            self._timer.cancel()
         self.withdraw()
         self._session.answered(self, outcome, status, explanation)

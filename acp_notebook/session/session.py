@@ -45,6 +45,7 @@ from .file_plans import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
 from .plan_io import Done, ReadFile, chosen_plan, export_plan, read_plans
+from .rules import Rules
 from .settings import CALLED, ConfigChange
 from .state import (
     Closed,
@@ -198,6 +199,8 @@ class Session:
         self._fold(PermissionAsked(request_id, request))
         if permission.pending:  # a subscriber may have answered
             self._route(permission)
+        if permission.pending and request.timeout is not None:
+            permission.expire_after(request.timeout)
         # shielded: an agent that stops waiting must not take the request's answer away from the client
         return asyncio.shield(answer)
 
@@ -624,6 +627,11 @@ class Session:
     def permissions(self) -> tuple[PermissionRequest, ...]:
         """Requests that wait for an answer, oldest first."""
         return tuple(self._requests.values())
+
+    @property
+    def rules(self) -> Rules:
+        """Remembered decisions: iterable, with `add`, `remove` and `clear`."""
+        return Rules(lambda: self._state.rules, self._command, self._agent)
 
     # -- end -----------------------------------------------------------------------------------------
 

@@ -253,9 +253,13 @@ def test_arguments_that_do_not_fit_the_tool_do_not_run(hosted: Hosted) -> None:
     session = hosted(counting.agent)
     turn = session.prompt("go")
     until(session, pending(1))
-    session.permissions[0].allow(arguments={"path": ["a", "list"]})
+    request = session.permissions[0]
+    with pytest.raises(PermissionError, match=r"^path: .* valid string; more: .*: the call still waits$"):
+        request.allow(arguments={"path": ["a", "list"], "more": 1})
+    assert request.pending and counting.runs == []
+    request.allow(arguments={"path": "drafts"})
     assert turn.wait(20).stop_reason == "end_turn"
-    assert counting.runs == []
+    assert counting.runs == ["drafts"]
 
 
 @pytest.mark.parametrize(
@@ -325,8 +329,8 @@ def test_arguments_that_are_not_json_do_not_run(hosted: Hosted) -> None:
     session = hosted(counting.agent)
     turn = session.prompt("go")
     until(session, pending(1))
-    session.permissions[0].allow(arguments={"path": object()})
-    assert turn.wait(20).text.startswith(
-        "denied=True: The call did not run: the edited arguments are not JSON"
-    )
+    with pytest.raises(PermissionError, match="the arguments are not JSON"):
+        session.permissions[0].allow(arguments={"path": object()})
+    session.permissions[0].deny("no")
+    assert turn.wait(20).text == "denied=True: no"
     assert counting.runs == []

@@ -1,0 +1,281 @@
+"""Approvals: whether a call may run, and whether the model may read what it returned.
+
+A tool runs only on an explicit yes for that very call, from a person, a policy or a rule. The names are those
+of pydantic-acp.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tools import ToolApproved, ToolDefinition, ToolDenied
+from pydantic_core import to_jsonable_python
+
+from ..errors import ConfigError
+from ..masking import masked
+from ..protocol.connection import ClientSide
+from ..protocol.content import Text
+from ..protocol.messages import OMIT, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
+from ..protocol.rules import EXACT, REACH, Decision, Rule
+from .adapter import AcpSessionContext
+from .approval_rules import covers, offered
+from .approval_store import ApprovalPolicyStore
+from .arguments import Arguments
+from .asking import ask, is_yes, kind_of
+from .modes import tool_kind
+from .presentation import (
+    DefaultPermissionToolCallBuilder,
+    PermissionRequestContext,
+    PermissionToolCallBuilder,
+)
+from .projection import CannotPreview, ProjectionMap
+from .remembered import Remembered
+from .review import WITHHELD, review_request
+from .stream import Outbox
+from .values import explain, for_model, for_page
+
+log = logging.getLogger(__name__)
+
+DENIED = "The person denied this call; it did not run."
+CANCELLED = "The person cancelled this call; it did not run."
+DENIED_BY_RULE = "The person has denied all calls like this one; it did not run."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionOptionSet:
+    """What the answers are called. Their ids and kinds, and how far they reach, do not depend on it."""
+
+    allow_once_name: str = "Allow once"
+    reject_once_name: str = "Deny"
+    allow_always_name: str = "Always allow"
+    reject_always_name: str = "Always deny"
+
+    def options(self, reach: str | None) -> tuple[PermissionOption, ...]:
+        """The answers in order; those that are remembered, with their `reach`, unless it is None."""
+        once = PermissionOption("allow_once", self.allow_once_name, "allow_once")
+        no = PermissionOption("reject_once", self.reject_once_name, "reject_once")
+        if reach is None:
+            return once, no
+        always = PermissionOption("allow_always", self.allow_always_name, "allow_always", reach)
+        never = PermissionOption("reject_always", self.reject_always_name, "reject_always", reach)
+        return once, always, no, never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeApprovalBridge:
+    """How a session asks for approvals.
+
+    Args:
+        enable_persistent_choices: offer answers that are remembered as rules.
+        tool_call_builder: says what a call will do; None for what the projection maps make of it.
+        policy_store: where the rules of a session are kept; None for its metadata.
+        option_set: what the answers are called.
+        timeout: seconds after which a request without an answer is denied; None waits.
+        review_results: names of tools whose results a person sees before the model does, and may withhold or
+            edit. A tool says so itself by `metadata={"review_result": True}`.
+        review_kinds: the same for all tools of these ACP kinds, such as `{"fetch", "search"}`.
+
+    Raises `ConfigError` for a timeout that is no time.
+    """
+
+    enable_persistent_choices: bool = False
+    tool_call_builder: PermissionToolCallBuilder | None = None
+    policy_store: ApprovalPolicyStore | None = None
+    option_set: PermissionOptionSet = field(default_factory=PermissionOptionSet)
+    timeout: float | None = None
+    review_results: Collection[str] = ()
+    review_kinds: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not self.timeout > 0:
+            raise ConfigError(f"timeout={self.timeout!r} is no time to wait: use seconds, or None to wait")
+
+    def reviews(self, tool: ToolDefinition) -> bool:
+        """Whether a person sees what the tool returns before the model does."""
+        metadata = tool.metadata or {}
+        return (
+            tool.name in self.review_results
+            or tool_kind(metadata) in self.review_kinds
+            or metadata.get("review_result") is True
+        )
+
+
+class Approvals:
+    """Asks for one session. `reasons` has why calls were denied, by id, where that was not a person."""
+
+    def __init__(
+        self,
+        bridge: NativeApprovalBridge,
+        projection_maps: Sequence[ProjectionMap],
+        remembered: Remembered,
+        context: Callable[[], AcpSessionContext],
+        client: ClientSide,
+        outbox: Outbox,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.reasons: dict[str, str] = {}
+        self._bridge = bridge
+        self._builder = bridge.tool_call_builder or DefaultPermissionToolCallBuilder()
+        self._projection_maps = projection_maps
+        self._remembered = remembered
+        self._context = context
+        self._client = client
+        self._outbox = outbox
+        self._tell = tell
+        self._notes: list[str] = []
+
+    def notes(self) -> list[str]:
+        """What the model is told with its next request: notes of the person, arguments that were changed."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    # -- may it run? ---------------------------------------------------------------------------------
+
+    async def decide(
+        self,
+        ctx: RunContext[Any],
+        call: ToolCallPart,
+        tool: ToolDefinition | None,
+        metadata: Mapping[str, Any],
+        *,
+        again: bool = False,
+    ) -> ToolApproved | ToolDenied:
+        """Whether a call may run, by a rule or by whoever answers.
+
+        A call that asks `again` after it was allowed asks for something else, which no rule can allow.
+        """
+        rule = self._remembered.find(call.tool_name, call.args_as_dict())
+        if rule is not None and (rule.decision == "deny" or not again):
+            return self._by_rule(call, rule)
+        arguments = Arguments(ctx, call)
+        request = self._request(call, tool, metadata, arguments)
+        outcome = await ask(self._client, self._outbox, request)
+        while (edited := _edited(outcome, request)) is not None:
+            if (problem := await arguments.problem(edited)) is None:
+                break
+            outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
+        return self._decided(call, request, outcome)
+
+    def _by_rule(self, call: ToolCallPart, rule: Rule) -> ToolApproved | ToolDenied:
+        log.info("%s: rule %s", call.tool_name, rule)
+        if rule.decision == "allow":
+            self._outbox.tool_call(call.tool_call_id, reason=f"allowed by rule {rule.number}")
+            return ToolApproved()
+        self.reasons[call.tool_call_id] = f"denied by rule {rule.number}"
+        return ToolDenied(DENIED_BY_RULE)
+
+    def _decided(
+        self, call: ToolCallPart, request: RequestPermission, outcome: Outcome
+    ) -> ToolApproved | ToolDenied:
+        if not isinstance(outcome, Selected):
+            return ToolDenied(outcome.reason or CANCELLED)
+        yes, edited = is_yes(outcome, request), _edited(outcome, request)
+        ran = call.args_as_dict() if edited is None else to_jsonable_python(dict(edited))
+        if kind_of(outcome, request).endswith("_always"):
+            self._remember("allow" if yes else "deny", call.tool_name, ran, outcome)
+        if not yes:
+            return ToolDenied(outcome.reason or DENIED)
+        if edited is not None:
+            self._outbox.tool_call(call.tool_call_id, raw_input=ran, reason="arguments edited by you")
+            with_these = f"The person changed the arguments of {call.tool_name} before it ran, to"
+            self._notes.append(f"{with_these} {masked(ran)!r}")
+        if outcome.note:
+            self._notes.append(f"The person allowed {call.tool_name} with a note: {outcome.note}")
+        return ToolApproved(override_args=ran if edited is not None else None)
+
+    def _remember(self, decision: Decision, tool: str, ran: dict[str, Any], outcome: Selected) -> None:
+        """Keep a rule for such calls. Where that cannot be, the answer counts for this call alone."""
+        rule = Rule(0, decision, tool, outcome.covers, outcome.scope)
+        exact = outcome.covers.kind == "exact"
+        try:
+            if not exact and not covers(rule, ran, self._remembered.folder):
+                raise ConfigError(f"a rule {outcome.covers.said()} is not about it")
+            self._remembered.add(rule, ran if exact else None)
+        except Exception as error:
+            self._tell(f"The answer counts for this call of {tool} alone: {error}.")
+
+    # -- what the person sees ------------------------------------------------------------------------
+
+    def _request(
+        self,
+        call: ToolCallPart,
+        tool: ToolDefinition | None,
+        metadata: Mapping[str, Any],
+        arguments: Arguments,
+    ) -> RequestPermission:
+        given, persistent = call.args_as_dict(), self._bridge.enable_persistent_choices
+        reach = f"{call.tool_name} {EXACT.said()}, {REACH['session']}" if persistent else None
+        preview = _text(metadata.get("preview"))
+        request = RequestPermission(
+            ToolCall(
+                call.tool_call_id,
+                call.tool_name,
+                for_page(given),
+                tool_kind(tool.metadata if tool is not None else None),
+            ),
+            self._bridge.option_set.options(reach),
+            title=f"Approve {call.tool_name}?",
+            description=_text(metadata.get("description") or metadata.get("reason")),
+            content=(Text(preview),) if preview else (),
+            parameters=tool.parameters_json_schema if tool is not None else None,
+            check=arguments.check,
+            covers=tuple(offered(given, self._remembered.folder)) if persistent else (),
+            timeout=self._bridge.timeout,
+        )
+        return self._presented(request, call)
+
+    def _presented(self, request: RequestPermission, call: ToolCallPart) -> RequestPermission:
+        """The request with what a builder says of the call, after the tool's own words."""
+        session = self._context()
+        context = PermissionRequestContext(
+            session=session,
+            tool_call=replace(call, args=call.args_as_json_str()),  # a copy: what runs is not the builder's
+            raw_input=to_jsonable_python(call.args_as_dict()),
+            cwd=session.cwd,
+            kind=request.tool_call.kind,
+            projection_maps=self._projection_maps,
+        )
+        try:
+            made = self._builder.build_tool_call_update(context)
+            title, content = made.title, () if made.content is OMIT else tuple(made.content)
+        except CannotPreview as reason:
+            return replace(request, preview_error=f"No preview: {reason}.")
+        except Exception as error:
+            log.error("the preview of %s failed", call.tool_name, exc_info=error)
+            return replace(request, preview_error=f"The preview failed: {explain(error)}.")
+        if content:
+            self._outbox.tool_call(call.tool_call_id, content=content)
+        if isinstance(title, str) and title not in ("", call.tool_name):
+            request = replace(request, title=title)
+        return replace(request, content=(*request.content, *content))
+
+    # -- may the model read it? ----------------------------------------------------------------------
+
+    async def review(self, call: ToolCallPart, tool: ToolDefinition, result: Any) -> Any:
+        """What the model reads of a result: the result, another one in its place, or that it is withheld."""
+        if not self._bridge.reviews(tool):
+            return result
+        request = review_request(call, tool, result, self._bridge.timeout)
+        outcome = await ask(self._client, self._outbox, request)
+        yes = is_yes(outcome, request)
+        edited = outcome.result if yes and isinstance(outcome, Selected) else OMIT
+        said = "result withheld" if not yes else "result edited by you" if edited is not OMIT else None
+        if said is not None:
+            self._outbox.tool_call(call.tool_call_id, reason=said)
+        if not yes:
+            return f"{WITHHELD} {outcome.reason}" if outcome.reason else WITHHELD
+        return result if edited is OMIT else for_model(edited)
+
+
+def _edited(outcome: Outcome, request: RequestPermission) -> Mapping[str, Any] | None:
+    """The arguments in place of the model's, where the answer is a yes and has any."""
+    return outcome.arguments if isinstance(outcome, Selected) and is_yes(outcome, request) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
