@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ from .protocol.connection import AgentSide, ClientSide
 from .session import session as client
 from .session.permissions import Unattended
 from .session.turn import Turn
+from .sweeps import Sweep
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -132,6 +134,47 @@ class Session(client.Session):
         if name is None:
             name = next(name for n in count(2) if (name := f"{self.name}-{n}") not in _live)
         return self._fork(name)
+
+    def sweep(
+        self,
+        prompt: str,
+        *,
+        efforts: Sequence[str] = (),
+        modes: Sequence[str] = (),
+        models: Sequence[str] = (),
+        approve: bool = False,
+        timeout: float | None = None,
+    ) -> Sweep:
+        """Send the same prompt at several settings, each in a fresh fork, and wait for what comes of it.
+
+        Several kinds of settings are combined. The runs are made one after another, and this session stays
+        as it is. Requests for approval are answered as in any session; `approve` lets every gated call run.
+        Raises `ConfigError`, before anything runs, for a setting that is not offered. An effort that only
+        some of the models offer, and a run that fails, are rows that say so. `timeout` in seconds; an
+        interrupt cancels the sweep.
+        """
+        return self.start_sweep(prompt, efforts=efforts, modes=modes, models=models, approve=approve).wait(
+            timeout
+        )
+
+    def start_sweep(
+        self,
+        prompt: str,
+        *,
+        efforts: Sequence[str] = (),
+        modes: Sequence[str] = (),
+        models: Sequence[str] = (),
+        approve: bool = False,
+    ) -> Sweep:
+        """The same, without waiting: the sweep is returned at once."""
+        varied = {"model": models, "mode": modes, "effort": efforts}
+
+        def start() -> Sweep:
+            sweep = Sweep(self, prompt, varied, partial(self._fork, listed=False), approve=approve)
+            sweep.start()
+            return sweep
+
+        return self._command(start)
 
     def _fork(self, name: str, *, listed: bool = True) -> Session:
         def fork() -> Session:

@@ -78,7 +78,7 @@ def _of(command: Command, place: Place) -> Iterator[str]:
             return
     if command.complete and not place.fragment.startswith("-"):
         yield from command.complete(Place(tuple(arguments), place.fragment, place.variables))
-    if command.takes_text and arguments:
+    if command.takes_text and arguments and not command.options_last:
         return  # options are read only before a text
     used = {word.removeprefix("--") for word in place.words}
     yield from (f"--{name}" for name in named if name not in used)

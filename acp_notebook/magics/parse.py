@@ -76,7 +76,7 @@ class _Line:
             else:
                 self._skip_word()
         if not free:
-            return self.values, _unquoted(" ".join(self.words))
+            return self.values, unquoted(" ".join(self.words))
         if self.command.options_last:
             self._read_from_the_end()
         return self.values, self.rest.strip()
@@ -164,10 +164,12 @@ class _Line:
         return [name.strip("\"'") for name in _NAME.findall(listed)]
 
     def _read_from_the_end(self) -> None:
-        """Options after the text, as `plan add` has them: each the last two words of the line."""
-        names = "|".join(option.name for option in self.command.options)
-        while match := re.search(rf"(?:^|\s)--({names})(?:=|\s+)(\S+)\s*$", self.rest):
-            self.values[match[1]] = match[2]
+        """Options after the text, as `plan add` has them: each at the end, a value is one word."""
+        valued = "|".join(option.name for option in self.command.options if option.value)
+        flags = "|".join(option.name for option in self.command.options if not option.value) or "(?!)"
+        last = re.compile(rf"(?:^|\s)--(?:({valued})(?:=|\s+)(\S+)|({flags}))\s*$")
+        while match := last.search(self.rest):
+            self.values[match[1] or match[3]] = match[2] or True
             self.rest = self.rest[: match.start()]
 
 
@@ -180,6 +182,7 @@ def _next_option(text: str, options: Sequence[Option]) -> int:
     return match.start() if match else len(text)
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """A text without the quotes around the whole of it."""
     quoted = _QUOTED.fullmatch(text)
     return quoted[2] if quoted else text

@@ -159,6 +159,18 @@ def either(*completers: Completer) -> Completer:
     return lambda place: [word for complete in completers for word in complete(place)]
 
 
+def listed(complete: Completer) -> Completer:
+    """Several of these, with commas between them."""
+
+    def several(place: Place) -> Iterable[str]:
+        before, comma, fragment = place.fragment.rpartition(",")
+        given = before.split(",")
+        found = complete(Place(place.words, fragment, place.variables))
+        return [before + comma + word for word in found if word not in given]
+
+    return several
+
+
 def first(complete: Completer) -> Completer:
     """Only for the first word."""
     return lambda place: () if place.words else complete(place)

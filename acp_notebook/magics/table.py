@@ -18,6 +18,7 @@ from . import (
     start,
     status,
     suggest,
+    sweep,
     work,
 )
 from .command import Command, Option
@@ -97,6 +98,21 @@ _ROWS = (
         ),
         suggest.open_entries,
         run_async=work.work_async,
+    ),
+    Command(
+        "sweep",
+        sweep.sweep,
+        "TEXT",
+        (
+            Option("efforts", "thinking efforts", "E,E", suggest.listed(suggest.efforts)),
+            Option("modes", "modes", "M,M", suggest.listed(suggest.modes)),
+            Option("models", "models that can be chosen", "M,M", suggest.listed(suggest.models)),
+            Option("out", "a variable that will hold the rows", "NAME"),
+            Option("approve", "let all calls run that would wait for approval"),
+        ),
+        run_async=sweep.sweep_async,
+        cell="the prompt",
+        options_last=True,
     ),
     Command("cancel", ask.cancel),
     Command("plan", plan.show, options=(_PLAN,)),

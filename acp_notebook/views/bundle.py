@@ -140,29 +140,29 @@ def _ending(turn: TurnState) -> list[str]:
 def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, stamp: str) -> str:
     blocks: list[str] = []
     for plan in plans:
-        blocks += [f"**{_escaped(_plan_lines(plan)[0])}**"]
+        blocks += [f"**{escaped(_plan_lines(plan)[0])}**"]
         boxes = (
             f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}"
             for entry in plan.entries
         )
-        blocks += ["\n".join(boxes), _safe(plan.content or ""), _escaped(plan.uri or "")]
+        blocks += ["\n".join(boxes), _safe(plan.content or ""), escaped(plan.uri or "")]
     if turn:
-        blocks.append(f"**You:** {_escaped(turn.prompt)}")
+        blocks.append(f"**You:** {escaped(turn.prompt)}")
         for item in turn.items:
             line = _item_line(item)
             if line:
-                blocks.append(_safe(line) if isinstance(item, Message) else f"- {_escaped(line)}")
-        blocks += map(_escaped, _ending(turn))
-    blocks.append(f"*{_escaped(state.agent)}, {stamp}*")
+                blocks.append(_safe(line) if isinstance(item, Message) else f"- {escaped(line)}")
+        blocks += map(escaped, _ending(turn))
+    blocks.append(f"*{escaped(state.agent)}, {stamp}*")
     return plain("\n\n".join(filter(None, blocks)))
 
 
 def _entry(content: str, status: str) -> str:
-    said = "" if status in ("pending", "completed") else f" *({_escaped(status.replace('_', ' ').strip())})*"
-    return _escaped(" ".join(content.split())) + said
+    said = "" if status in ("pending", "completed") else f" *({escaped(status.replace('_', ' ').strip())})*"
+    return escaped(" ".join(content.split())) + said
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
     """Text that no Markdown renderer takes for markup; backticks stay, they can do no harm."""
     return re.sub(r"([\\*_\[\]#|~!])", r"\\\1", value).replace("<", "&lt;").replace("\n", "  \n")
 

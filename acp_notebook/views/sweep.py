@@ -1,0 +1,208 @@
+"""A sweep as a table and a picture, in HTML, Markdown and text: it is read without a kernel, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..protocol.messages import Usage
+from ..session.sweep import Sweep, SweepRow
+from ..text import plain
+from .bundle import escaped, static_stylesheet
+from .html import Html, tag
+from .parts import Memo, assemble
+from .plan import progress
+from .session import render_turn
+from .values import dollars, seconds
+
+#: What stands for a number that is not known.
+UNKNOWN = "–"
+#: Longest answer in the table, in characters; the whole of it is below.
+ANSWER = 120
+#: Status → how a row without an answer says it.
+WORDS = {"waiting": "waits", "running": "runs …", "refused": "not run"}
+
+
+def sweep_bundle(sweep: Sweep, *, table: bool = True, picture: bool = True) -> dict[str, str]:
+    """`text/html`, `text/markdown` and `text/plain` of a sweep as it is now, or of a part of it."""
+    html: list[Html] = []
+    markdown: list[str] = []
+    text: list[str] = []
+    if table:
+        title = f"{sweep.session.state.agent}: {' '.join(sweep.prompt.split())}"
+        heading, rows = _heading(sweep), [_cells(sweep, row) for row in sweep.rows]
+        html += [tag("p", tag("b", title, dir="auto")), _table(heading, rows), *_details(sweep)]
+        markdown += [f"**{escaped(plain(title))}**", _markdown(heading, rows)]
+        text += [plain(title), _aligned([heading, *rows])]
+    if picture and (measures := _measures(sweep)):
+        bars = "\n".join(_bars(measures))
+        html.append(_picture(sweep, measures))
+        markdown.append(f"```\n{bars}\n```")
+        text.append(bars)
+    view = tag(
+        "div", *html, class_="acp-view acp-sweep", data_view="sweep", role="region", aria_label="Sweep"
+    )
+    style = Html(f"<style>{static_stylesheet()}</style>")
+    return {
+        "text/html": tag("div", style, view, class_="acp-static"),
+        "text/markdown": "\n\n".join(markdown),
+        "text/plain": "\n\n".join(text),
+    }
+
+
+# -- what is said ----------------------------------------------------------------------------------------
+
+
+def _heading(sweep: Sweep) -> list[str]:
+    return [
+        *(name.capitalize() for name in sweep.varied),
+        *("Plan", "Time", "Requests", "Tokens", "Cost", "Answer"),
+    ]
+
+
+def _cells(sweep: Sweep, row: SweepRow) -> list[str]:
+    return [
+        *(row.settings[name] for name in sweep.varied),
+        str(progress(row.plan)) if row.plan.entries else UNKNOWN,
+        *_numbers(row),
+        _answer(row),
+    ]
+
+
+def _numbers(row: SweepRow) -> list[str]:
+    time, usage = row.seconds, row.usage
+    if usage is None:
+        return [UNKNOWN if time is None else seconds(time), UNKNOWN, UNKNOWN, UNKNOWN]
+    return [
+        UNKNOWN if time is None else seconds(time),
+        f"{usage.requests:,}",
+        f"{usage.total_tokens:,}" if usage.total_tokens else UNKNOWN,
+        _cost(usage),
+    ]
+
+
+def _cost(usage: Usage) -> str:
+    if usage.cost is None:
+        return UNKNOWN
+    return f"at least {dollars(usage.cost)}" if usage.unpriced else dollars(usage.cost)
+
+
+def _answer(row: SweepRow) -> str:
+    """The answer in a line, shortened; before it what went wrong."""
+    line = " ".join(re.sub(r"(?m)^\s*#+\s", "", row.answer).split())
+    line = line if len(line) <= ANSWER else line[: ANSWER - 1] + "…"
+    error = f"✗ {row.error}" if row.error else None
+    return " · ".join(filter(None, [error, line])) or WORDS.get(row.status, "")
+
+
+# -- table -----------------------------------------------------------------------------------------------
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
+    head = tag("tr", *(tag("th", name, scope="col") for name in heading))
+    body = (tag("tr", *(tag("td", tag("bdi", cell)) for cell in row)) for row in rows)
+    return tag("table", tag("thead", head), tag("tbody", *body))
+
+
+def _details(sweep: Sweep) -> Iterator[Html]:
+    """Each turn that has ended, whole."""
+    for row in sweep.rows:
+        if row.turn is not None and not row.turn.running:
+            view = assemble(render_turn(row.turn.number)(row.session.state, Memo(), False))
+            yield tag("details", tag("summary", row.label), view)
+
+
+def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *([escaped(plain(cell)) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    rows = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+# -- picture ---------------------------------------------------------------------------------------------
+
+#: Sizes in the picture's own units: a row, the place for labels, the longest bar, the place for a number.
+ROW, LABEL, BAR, NUMBER, TOP = 22, 150, 150, 90, 24
+
+
+class Bar(NamedTuple):
+    """One bar: the 0-based place of its row, the row's label, how long it is, and the number beside it."""
+
+    place: int
+    label: str
+    length: float
+    said: str
+
+
+class Measure(NamedTuple):
+    """One column of bars."""
+
+    name: str
+    bars: list[Bar]
+
+    @property
+    def longest(self) -> float:
+        return max(bar.length for bar in self.bars) or 1.0
+
+
+def _measures(sweep: Sweep) -> list[Measure]:
+    """Time and tokens, where they are known."""
+    times: list[Bar] = []
+    tokens: list[Bar] = []
+    for place, row in enumerate(sweep.rows):
+        label = plain(row.label)
+        if (time := row.seconds) is not None:
+            times.append(Bar(place, label, time, seconds(time)))
+        if row.usage is not None and (total := row.usage.total_tokens):
+            tokens.append(Bar(place, label, total, f"{total:,}"))
+    return [measure for measure in (Measure("Time", times), Measure("Tokens", tokens)) if measure.bars]
+
+
+def _picture(sweep: Sweep, measures: Sequence[Measure]) -> Html:
+    """Columns of bars, a row each; what they say is also the picture's text alternative."""
+    drawn = [
+        tag("text", _short(row.label), x=LABEL - 8, y=TOP + place * ROW + 15, text_anchor="end")
+        for place, row in enumerate(sweep.rows)
+    ]
+    for column, measure in enumerate(measures):
+        left = LABEL + column * (BAR + NUMBER)
+        drawn.append(tag("text", measure.name, x=left, y=15, font_weight="bold"))
+        for bar in measure.bars:
+            top, width = TOP + bar.place * ROW, max(1, round(BAR * bar.length / measure.longest))
+            kind = f"acp-bar-{measure.name.lower()}"
+            drawn.append(tag("rect", x=left, y=top + 4, width=width, height=ROW - 8, rx=2, class_=kind))
+            drawn.append(tag("text", bar.said, x=left + width + 6, y=top + 15))
+    width, height = LABEL + len(measures) * (BAR + NUMBER), TOP + len(sweep.rows) * ROW
+    said = (f"{m.name}: {', '.join(f'{bar.label} {bar.said}' for bar in m.bars)}." for m in measures)
+    return tag(
+        "svg",
+        *drawn,
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=" ".join(said),
+        fill="currentColor",
+        class_="acp-bars",
+    )
+
+
+def _bars(measures: Sequence[Measure]) -> Iterator[str]:
+    """The same bars as text."""
+    for measure in measures:
+        width = max(len(bar.label) for bar in measure.bars)
+        yield measure.name
+        for bar in measure.bars:
+            drawn = "█" * max(1, round(24 * bar.length / measure.longest))
+            yield f"  {bar.label:{width}}  {drawn} {bar.said}"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 22 else label[:21] + "…"
