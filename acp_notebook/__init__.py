@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from .protocol.rules import Covers, Rule
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
+    from .steps.app import StepApp
+    from .steps.events import StepEvent
+    from .steps.tools import Sharable, StepOptions
+    from .steps.toolset import StepToolset
 
 __version__ = "0.1.0"
 
@@ -79,9 +83,14 @@ __all__ = [
     "ScriptedModel",
     "Session",
     "SessionMetadataApprovalPolicyStore",
+    "Sharable",
     "SlashCommandProvider",
     "SlashCommandRequest",
     "SlashCommandResult",
+    "StepApp",
+    "StepEvent",
+    "StepOptions",
+    "StepToolset",
     "Table",
     "TaskPlan",
     "Text",
@@ -128,9 +137,14 @@ _HOMES = {
     "ScriptedModel": ".agent.scripted",
     "Session": ".notebook",
     "SessionMetadataApprovalPolicyStore": ".agent.approval_store",
+    "Sharable": ".steps.tools",
     "SlashCommandProvider": ".agent.adapter",
     "SlashCommandRequest": ".agent.adapter",
     "SlashCommandResult": ".agent.adapter",
+    "StepApp": ".steps.app",
+    "StepEvent": ".steps.events",
+    "StepOptions": ".steps.tools",
+    "StepToolset": ".steps.toolset",
     "Table": ".protocol.content",
     "TaskPlan": ".agent.task_plan",
     "Text": ".protocol.content",

@@ -13,11 +13,14 @@ AcpError
 │   └── TurnTimeout            `wait(timeout=…)` ran out; the turn goes on (also a TimeoutError)
 ├── AgentError                 an object that cannot be hosted as an agent, or a model name that is not one
 ├── ScriptError                a script of a ScriptedModel that cannot be played
+├── StepsRefused               steps with problems, all of them named; none has run
 └── SessionClosed              the session has been closed
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,6 +88,30 @@ class AgentError(AcpError):
 
 class ScriptError(AcpError):
     """A script of a `ScriptedModel` that cannot be played, or a prompt that no script is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepProblem:
+    """One thing that is wrong with the steps of a plan: where, and what to do about it."""
+
+    step: str
+    message: str
+    argument: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.step}, argument {self.argument!r}" if self.argument is not None else self.step
+        return f"{where}: {self.message}"
+
+
+class StepsRefused(AcpError):
+    """Steps that cannot be run as they are; `problems` are all that is wrong. Nothing has run."""
+
+    def __init__(self, problems: Sequence[StepProblem]) -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        lines = "\n".join(f"- {problem}" for problem in self.problems)
+        what = "a problem" if count == 1 else f"{count} problems"
+        super().__init__(f"the plan has {what}, and nothing has run: mend all and send it again\n{lines}")
 
 
 class SessionClosed(AcpError):

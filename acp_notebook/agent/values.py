@@ -9,9 +9,8 @@ from typing import Any, cast
 from pydantic_ai.messages import ToolReturn
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-#: How much of an object's `repr`, or of an exception's message, is passed on. Characters.
-DESCRIBED = 2000
-EXPLAINED = 300
+from ..describe import described
+from ..describe import explain as explain
 
 _PLAIN = (str, int, float, bool, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair: JSON has no form for them
@@ -40,31 +39,8 @@ def for_model(result: Any) -> Any:
     return result
 
 
-def described(value: Any) -> str:
-    """An object in words: its type and the beginning of its `repr`."""
-    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-    try:
-        text = repr(value)
-    except Exception as error:
-        return f"<{kind}, whose repr raises {type(error).__name__}>"
-    shown = text if len(text) <= DESCRIBED else f"{text[:DESCRIBED]}… ({len(text):,} characters)"
-    return f"{kind}: {shown}"
-
-
 def for_page(value: Any) -> Any:
     """A value as JSON-like data for the views."""
     if isinstance(value, _PLAIN):
         return value
     return to_jsonable_python(value, serialize_unknown=True)
-
-
-def explain(error: BaseException) -> str:
-    """An exception in one short line: its type and the first line of its message."""
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:  # an error of the error's own
-        lines = []
-    message = lines[0] if lines else ""
-    if len(message) > EXPLAINED:
-        message = message[:EXPLAINED] + "…"
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__

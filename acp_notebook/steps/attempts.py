@@ -1,0 +1,96 @@
+"""One call of a tool: its time limit, more tries where they do no harm, and what is left when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from .tools import StepOptions, StepTool
+
+#: What a task may need to end after it was cancelled, in seconds. What takes longer runs on a thread.
+_GRACE = 0.05
+#: Calls that nobody waits for any more. The loop itself keeps only weak references to tasks.
+_left: set[asyncio.Task[Any]] = set()
+
+
+class Denied(Exception):
+    """A person or a policy said no; the message is the reason."""
+
+
+@dataclass(slots=True)
+class Flight:
+    """One call of a step's tool: its id, who hears of another try, and whether it was left on a thread."""
+
+    call_id: str
+    retried: Callable[[int, Exception, float], None]
+    may_still_run: bool = False
+
+
+def called(tool: StepTool, args: dict[str, Any]) -> Any:
+    """Call a tool's function on a worker thread, where nothing but the function raises these two."""
+    assert tool.function is not None
+    try:
+        return tool.function(**args)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{tool.name} tried to end the process ({type(error).__name__})") from None
+
+
+async def attempt(
+    call: Callable[[], Coroutine[Any, Any, Any]],
+    options: StepOptions,
+    flight: Flight,
+    final: tuple[type[Exception], ...],
+) -> Any:
+    """What `call` returns, by the rules of its tool. Errors of the kinds in `final` are not tried again.
+
+    Raises:
+        TimeoutError: nothing came in time, and the tool may not be tried again.
+    """
+    for number in count(1):
+        try:
+            return await _limited(call(), options.timeout, flight)
+        except final:
+            raise
+        except Exception as error:
+            if number > options.retries:
+                raise
+            wait = options.backoff * 2 ** (number - 1)
+            flight.retried(number, error, wait)
+            await asyncio.sleep(wait)
+
+
+async def _limited(call: Coroutine[Any, Any, Any], timeout: float | None, flight: Flight) -> Any:
+    """Await a call, at most `timeout` seconds; it is left if it goes on after that or a cancellation.
+
+    Awaiting it without a task of its own would wait for the thread of a sync tool even then.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        flight.may_still_run = not await _stopped(task)
+        raise
+    if done:
+        if task.cancelled():
+            raise RuntimeError("the tool cancelled itself")
+        return task.result()
+    flight.may_still_run = not await _stopped(task)
+    still = ", and may still be running" if flight.may_still_run else ""
+    raise TimeoutError(f"no result within {timeout:g} s{still}")
+
+
+async def _stopped(task: asyncio.Task[Any]) -> bool:
+    task.cancel()
+    _left.add(task)
+    task.add_done_callback(_forget)
+    await asyncio.wait({task}, timeout=_GRACE)
+    return task.done()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _left.discard(task)
+    if not task.cancelled():
+        task.exception()  # nobody else asks for it

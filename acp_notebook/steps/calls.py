@@ -1,0 +1,153 @@
+"""How a tool is called: by pydantic-ai's tool manager, or directly where nobody would see a difference."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_ai.tools import ToolDenied
+from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
+
+from ..errors import StepProblem
+from .attempts import Denied, Flight, attempt, called
+from .isolate import isolated
+from .plan import Step
+from .references import references, resolve
+from .tools import StepTool
+
+_HOOKS = tuple(n for n in dir(AbstractCapability) if "tool_validate" in n or "tool_execute" in n)
+#: What a tool raises to say something other than that it failed: not tried again.
+_FINAL = (ApprovalRequired, CallDeferred, ModelRetry)
+
+
+class StepCall(ToolCallPart):
+    """A call that a step makes, inside the model's own call of `execute_plan`."""
+
+
+class Calls:
+    """Calls the tools of one run of a plan, as part of the agent's run that `ctx` belongs to."""
+
+    def __init__(
+        self, toolset: AbstractToolset[Any], tools: dict[str, ToolsetTool[Any]], ctx: RunContext[Any]
+    ) -> None:
+        self._usage = ctx.usage
+        self._flights: dict[str, tuple[StepTool, Flight]] = {}
+        outer = ctx.tool_manager
+        self._manager = ToolManager(
+            toolset=_Attempts(toolset, self._flights),
+            root_capability=outer.root_capability if outer is not None else None,
+            ctx=replace(ctx, tool_call_approved=False, tool_call_metadata=None),
+            tools=tools,
+        )
+        self._tools = tools
+
+    async def problems(self, steps: Iterable[Step]) -> AsyncIterator[StepProblem]:
+        """What tools' own validators say of arguments that are known beforehand."""
+        for step in steps:
+            known = step.for_each is None and not any(
+                next(references(node), None) is not None for node in step.args.values()
+            )
+            if known and self._tools[step.tool.name].args_validator_func is not None:
+                args = {name: resolve(node, _never) for name, node in step.args.items()}
+                call = StepCall(step.tool.name, args, tool_call_id=step.step_id)
+                try:
+                    await self._manager.validate_tool_call(call, wrap_validation_errors=False)
+                except (ModelRetry, ToolFailed) as error:
+                    yield StepProblem(f"step {step.step_id!r}", error.message)
+
+    async def __call__(self, step: Step, args: dict[str, Any], flight: Flight) -> Any:
+        """Call a step's tool. Raises `Denied`, and whatever the tool raises."""
+        if step.tool.function is not None:
+            return await self._direct(step.tool, args, flight)
+        return await self._managed(step.tool, args, flight)
+
+    async def _direct(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
+        assert tool.function is not None
+        function = tool.function
+        valid = tool.validator.validate_python(args)
+
+        async def call() -> Any:
+            given = isolated(valid) if tool.options.retries else valid
+            if tool.is_async:
+                return await function(**given)
+            value = await asyncio.to_thread(called, tool, given)
+            return await value if inspect.isawaitable(value) else value
+
+        value = await _rules(tool, call, flight)
+        self._usage.tool_calls += 1
+        return value
+
+    async def _managed(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
+        self._flights[flight.call_id] = tool, flight
+        try:
+            call = StepCall(tool.name, args, tool_call_id=flight.call_id)
+            value = await self._manager.handle_call(call, wrap_validation_errors=False)
+        except ApprovalRequired:
+            raise Denied(f"{tool.name} asks for approval, and nobody is there to give it") from None
+        except CallDeferred:
+            raise Denied(f"{tool.name} is carried out elsewhere, which a plan cannot wait for") from None
+        finally:
+            del self._flights[flight.call_id]
+        if isinstance(value, ToolDenied):
+            raise Denied(value.message)
+        return value
+
+
+@dataclass
+class _Attempts(WrapperToolset[Any]):
+    """Below hooks and approvals, so that neither counts as time of the tool, nor is asked for again."""
+
+    flights: Mapping[str, tuple[StepTool, Flight]] = field(default_factory=dict[str, tuple[StepTool, Flight]])
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        step_tool, flight = self.flights[ctx.tool_call_id or ""]
+
+        async def call() -> Any:
+            given = isolated(tool_args) if step_tool.options.retries else tool_args
+            return await self.wrapped.call_tool(name, given, ctx, tool)
+
+        return await _rules(step_tool, call, flight)
+
+
+async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:
+    options = tool.options
+    if tool.is_async and options.timeout is None and not options.retries:
+        return await call()  # it hears of a cancellation itself
+    return await attempt(call, options, flight, _FINAL)
+
+
+def _never(reference: object) -> Any:
+    raise AssertionError(f"no step has run yet: {reference}")
+
+
+def unwatched(ctx: RunContext[Any], toolset: AbstractToolset[Any]) -> bool:
+    """Whether calls of this toolset pass through nothing but its functions: no capability's hook, no wrapper.
+
+    Then a step costs a twentieth of what it costs through the tool manager.
+    """
+    plain = type(toolset).call_tool is FunctionToolset.call_tool
+    if not plain or cast("FunctionToolset[Any]", toolset).timeout is not None:
+        return False
+    manager = ctx.tool_manager
+    if manager is None or ctx.validation_context is not None:
+        return False
+    return manager.root_capability is None or not _hooks(manager.root_capability)
+
+
+def _hooks(capability: AbstractCapability[Any]) -> bool:
+    """Whether a capability sees tool calls. A combined one does when one of its own does."""
+    parts = getattr(capability, "capabilities", None)
+    if parts is not None:
+        return any(map(_hooks, parts))
+    return any(getattr(type(capability), name) is not getattr(AbstractCapability, name) for name in _HOOKS)

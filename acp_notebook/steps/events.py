@@ -1,0 +1,101 @@
+"""What happens in a run, one event after another; the statuses of the steps follow from the events alone.
+
+`RunStarted` names the steps, all of which are pending then. Each step has one `StepEnded`, and before it a
+`StepStarted` unless it never began. Values are those that the tools took and gave: who shows or keeps them
+masks secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .plan import Step
+
+Status = Literal["ok", "error", "skipped", "denied", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step ended.
+
+    - `started`, `ended`: seconds since the epoch; `started` is None when the step never began
+    - `result`: what the tool returned; also of a step that failed by its `fail_when`; of a `for_each` that
+      failed at an element the results there are
+    - `error`: what went wrong, or the reason of a denial, in a line
+    - `because`: the step for whose sake it was skipped
+    - `looks_failed`: the result of a step that is ok reads as if the call had failed
+    - `may_still_run`: it was left alone on a thread, which nothing can stop
+    """
+
+    status: Status
+    started: float | None
+    ended: float
+    result: Any = None
+    error: str | None = None
+    because: str | None = None
+    looks_failed: bool = False
+    may_still_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A checked plan begins. `call_id` is that of `execute_plan`; calls of steps are `call_id:step_id`."""
+
+    run_id: str
+    call_id: str
+    steps: tuple[Step, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A step is about to call its tool."""
+
+    run_id: str
+    step_id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepRetried:
+    """A call failed, and is made again after `wait` seconds. `attempt` is the number of the failed one."""
+
+    run_id: str
+    step_id: str
+    attempt: int
+    error: str
+    wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemEnded:
+    """One element of a `for_each` is done: `done` of `total` are."""
+
+    run_id: str
+    step_id: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """A step has ended, or will not begin."""
+
+    run_id: str
+    step_id: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """Every step has its outcome. `status` is that of the first step that did not go well, else `ok`."""
+
+    run_id: str
+    status: Status
+    at: float
+
+
+StepEvent = RunStarted | StepStarted | StepRetried | ItemEnded | StepEnded | RunEnded
+Observer = Callable[[StepEvent], None]

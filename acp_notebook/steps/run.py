@@ -1,0 +1,258 @@
+"""A checked plan, run: each step once, in order or together, and every one of them ends with an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, cast
+
+from ..describe import explain
+from .attempts import Denied, Flight
+from .events import (
+    ItemEnded,
+    Observer,
+    Outcome,
+    RunEnded,
+    RunStarted,
+    Status,
+    StepEnded,
+    StepEvent,
+    StepRetried,
+    StepStarted,
+)
+from .isolate import isolated
+from .judge import StepFailed, element, failed, judged, said, skipped
+from .paths import NoSuchPath, follow
+from .plan import DEFAULT_LIMITS, ITEM, Step
+from .references import Reference, resolve
+from .stretch import Stretch, is_plain
+
+log = logging.getLogger(__name__)
+
+#: Calls the tool of a step with its arguments; raises `Denied`, or what the tool raises.
+Call = Callable[[Step, dict[str, Any], Flight], Awaitable[Any]]
+_NOTHING = object()
+
+
+class Run:
+    """One run of a plan. `outcomes` are by step id, in the order in which the steps ended.
+
+    In order, or with `parallel` together where references allow it, at most `width` calls at once. After a
+    failure or a denial no further step begins, unless `keep_going`: then all do that do not refer to it.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        steps: Sequence[Step],
+        call: Call,
+        *,
+        call_id: str = "",
+        parallel: bool = False,
+        keep_going: bool = False,
+        width: int = 8,
+        items: int = DEFAULT_LIMITS.items,
+        observer: Observer | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.steps = tuple(steps)
+        self.outcomes: dict[str, Outcome] = {}
+        self._call = call
+        self._call_id = call_id or run_id
+        self._parallel = parallel
+        self._keep_going = keep_going
+        self._items = items
+        self._observer = observer
+        self._gate = asyncio.Semaphore(width if parallel else 1)
+        self._width = width
+        self._failed: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """`ok`, or how the first step ended that did not go well."""
+        for step in self.steps:
+            match self.outcomes.get(step.step_id):
+                case Outcome(status="error" | "denied" | "cancelled" as status):
+                    return status
+                case _:
+                    pass
+        return "ok"
+
+    async def run(self) -> None:
+        """Run all steps. A cancellation ends it before the next one; every step has its outcome then too."""
+        self._emit(RunStarted(self.run_id, self._call_id, self.steps, time.time()))
+        try:
+            await (self._together() if self._parallel else self._in_order())
+        finally:
+            for step in self.steps:
+                if step.step_id not in self.outcomes:
+                    self._end(step, skipped("the run was cancelled before this step"))
+            self._emit(RunEnded(self.run_id, self.status, time.time()))
+
+    async def _in_order(self) -> None:
+        at = 0
+        while at < len(self.steps):
+            stretch = at
+            while stretch < len(self.steps) and self._observer is None and is_plain(self.steps[stretch]):
+                stretch += 1
+            if stretch > at:
+                await Stretch(self, self.steps[at:stretch]).run()
+                at = stretch
+            else:
+                await self._step(self.steps[at])
+                at += 1
+
+    async def _together(self) -> None:
+        ended = {step.step_id: asyncio.Event() for step in self.steps}
+
+        async def begin(step: Step, waits: Iterable[str]) -> None:
+            for other in waits:
+                await ended[other].wait()
+            await self._step(step)
+            ended[step.step_id].set()
+
+        async with asyncio.TaskGroup() as group:
+            for step, waits in _waits(self.steps):
+                group.create_task(begin(step, waits))
+
+    async def _step(self, step: Step) -> None:
+        if (outcome := self.skips(step)) is not None:
+            self._end(step, outcome)
+            return
+        started = time.time()
+        self._emit(StepStarted(self.run_id, step.step_id, started))
+        flights: list[Flight] = []
+        try:
+            value = await (self._once(step, flights) if step.for_each is None else self._each(step, flights))
+            outcome = judged(step, value, started)
+        except asyncio.CancelledError:
+            left = any(flight.may_still_run for flight in flights)
+            error = "cancelled while it ran" + (", and it may still be running" if left else "")
+            self._end(step, Outcome("cancelled", started, time.time(), error=error, may_still_run=left))
+            raise
+        except Exception as error:
+            left = any(flight.may_still_run for flight in flights)
+            outcome = failed(error, started, left)
+        self._end(step, outcome)
+
+    async def _once(self, step: Step, flights: list[Flight], item: Any = _NOTHING, name: str = "") -> Any:
+        async with self._gate:
+            args = self.arguments(step, item)
+
+            def retried(attempt: int, error: Exception, wait: float) -> None:
+                self._emit(StepRetried(self.run_id, step.step_id, attempt, said(error, args), wait))
+
+            flight = Flight(f"{self._call_id}:{step.step_id}{name}", retried)
+            flights.append(flight)
+            try:
+                return await self._call(step, args, flight)
+            except Denied:
+                raise
+            except Exception as error:
+                raise StepFailed(said(error, args)) from error
+
+    async def _each(self, step: Step, flights: list[Flight]) -> list[Any]:
+        assert step.for_each is not None
+        items = self._look_up(step.for_each)
+        if not isinstance(items, list | tuple):
+            raise StepFailed(f"for_each needs a list, and {step.for_each} is of type {type(items).__name__}")
+        items = cast("list[Any]", items)
+        if len(items) > self._items:
+            raise StepFailed(
+                f"{step.for_each} has {len(items):,} elements, and for_each takes {self._items:,}"
+            )
+        results: list[Any] = [None] * len(items)
+        waiting = iter(enumerate(items))
+        faults: list[tuple[int, Exception]] = []
+        done = 0
+
+        async def work() -> None:
+            nonlocal done
+            for at, item in waiting:
+                if faults:
+                    return
+                try:
+                    results[at] = element(step, await self._once(step, flights, item, f"[{at}]"))
+                except Exception as error:
+                    faults.append((at, error))
+                    return
+                done += 1
+                self._emit(ItemEnded(self.run_id, step.step_id, done, len(items)))
+
+        together = self._parallel and not step.tool.options.side_effects
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._width, len(items)) if together else 1):
+                group.create_task(work())
+        if faults:
+            at, error = min(faults, key=lambda fault: fault[0])
+            if isinstance(error, Denied):
+                raise error
+            message = f"element {at} of {len(items)}: {error}; {done} elements are done"
+            raise StepFailed(message, results)
+        return results
+
+    def skips(self, step: Step) -> Outcome | None:
+        """Why a step does not begin; None when it does."""
+        if self._failed is not None and not self._keep_going:
+            return skipped(because=self._failed)
+        for other in step.uses:
+            if self.outcomes[other].status != "ok":
+                return skipped(because=other)
+        if step.when is not None:
+            now = time.time()
+            try:
+                if not step.when.holds(self._look_up(step.when.value)):
+                    return skipped("its condition does not hold")
+            except Exception as error:  # what is compared may be of any type
+                return Outcome("error", None, now, error=f"its condition cannot be decided: {explain(error)}")
+        return None
+
+    def arguments(self, step: Step, item: Any = _NOTHING) -> dict[str, Any]:
+        """The arguments of a call, each reference replaced by a copy of its value. Raises `NoSuchPath`."""
+
+        def look_up(reference: Reference) -> Any:
+            if item is not _NOTHING and reference.step == ITEM:
+                return isolated(follow(item, reference.path))
+            return isolated(self._look_up(reference))
+
+        return {name: resolve(node, look_up) for name, node in step.args.items()}
+
+    def _look_up(self, reference: Reference) -> Any:
+        try:
+            return follow(self.outcomes[reference.step].result, reference.path)
+        except NoSuchPath as error:
+            raise NoSuchPath(
+                f"the result of {reference.step!r} has no {list(reference.path)!r}: {error}"
+            ) from None
+
+    def _end(self, step: Step, outcome: Outcome) -> None:
+        self.record(step, outcome)
+        self._emit(StepEnded(self.run_id, step.step_id, outcome))
+
+    def record(self, step: Step, outcome: Outcome) -> None:
+        """Keep a step's outcome, on whichever thread it ended."""
+        self.outcomes[step.step_id] = outcome
+        if self._failed is None and outcome.status in ("error", "denied"):
+            self._failed = step.step_id
+
+    def _emit(self, event: StepEvent) -> None:
+        if self._observer is not None:
+            try:
+                self._observer(event)
+            except Exception:  # who watches a run must not change it
+                log.exception("an observer of %s failed", self.run_id)
+
+
+def _waits(steps: Sequence[Step]) -> Iterable[tuple[Step, list[str]]]:
+    """Each step with those that it waits for. One with side effects keeps its place among all the others."""
+    barrier: list[str] = []
+    since: list[str] = []
+    for step in steps:
+        if step.tool.options.side_effects:
+            yield step, [*barrier, *since]
+            barrier, since = [step.step_id], []
+        else:
+            yield step, [*barrier, *step.uses]
+            since.append(step.step_id)

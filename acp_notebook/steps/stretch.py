@@ -1,0 +1,89 @@
+"""Plain steps that follow one another, all on one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from .attempts import called
+from .events import Outcome
+from .judge import StepFailed, failed, judged, said
+from .plan import Step
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+def is_plain(step: Step) -> bool:
+    """Whether a step is one call of a function that is not async, without a clock or another try."""
+    tool, options = step.tool, step.tool.options
+    return (
+        tool.function is not None
+        and not tool.is_async
+        and step.for_each is None
+        and options.timeout is None
+        and not options.retries
+    )
+
+
+class Stretch:
+    """Runs them so because a change of threads costs more than most of them.
+
+    A cancellation takes effect at once: the thread ends before its next step, and what it still does is
+    dropped.
+    """
+
+    def __init__(self, run: Run, steps: Sequence[Step]) -> None:
+        self._run = run
+        self._steps = steps
+        self._lock = threading.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._left = False
+        self._now: tuple[Step, float] | None = None
+
+    async def run(self) -> None:
+        try:
+            await asyncio.to_thread(self._work)
+        except asyncio.CancelledError:
+            with self._lock:
+                self._left = True
+                if self._now is not None:
+                    step, started = self._now
+                    error = "cancelled while it ran, and it may still be running"
+                    outcome = Outcome("cancelled", started, time.time(), error=error, may_still_run=True)
+                    self._run.record(step, outcome)
+            raise
+
+    def _work(self) -> None:
+        for step in self._steps:
+            with self._lock:
+                if self._left:
+                    return
+                outcome = self._run.skips(step)
+                self._now = None if outcome is not None else (step, time.time())
+            if self._now is not None:
+                outcome = self._called(*self._now)
+            with self._lock:
+                if self._left:
+                    return
+                self._run.record(step, cast(Outcome, outcome))
+                self._now = None
+
+    def _called(self, step: Step, started: float) -> Outcome:
+        args: dict[str, Any] = {}
+        try:
+            args = self._run.arguments(step)
+            value = called(step.tool, step.tool.validator.validate_python(args))
+            if inspect.isawaitable(value):
+                value = asyncio.run_coroutine_threadsafe(_awaited(value), self._loop).result()
+            return judged(step, value, started)
+        except Exception as error:
+            return failed(StepFailed(said(error, args)), started)
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value

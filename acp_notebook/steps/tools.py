@@ -1,0 +1,141 @@
+"""What a plan may call: a tool as the checks and the run see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args, get_type_hints
+
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import SchemaValidator
+
+OPTIONS = "steps"  # the key of a `StepOptions` in a tool's metadata
+
+
+class Sharable:
+    """Marks a tool's parameter as one that takes what an earlier step returned.
+
+    `Annotated[T, Sharable()]`, also inside `Optional[…]`; the bare class does as well.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOptions:
+    """How steps that call a tool are run.
+
+    - `side_effects`: it changes something, so it is never moved past another step, nor run beside one
+    - `idempotent`: doing it twice is as doing it once; only then is it tried again, `retries` times, first
+      after `backoff` seconds, then twice as long each time
+    - `timeout`: seconds that one try may take; what runs on a thread cannot be stopped, and the step says so
+    - `fail_when`: whether a result says that the call has failed, for a tool that does not raise
+    - `sharable`: parameters that take references, for tools without annotations (MCP)
+    """
+
+    side_effects: bool = False
+    idempotent: bool = False
+    retries: int = 0
+    backoff: float = 0.5
+    timeout: float | None = None
+    fail_when: Callable[[Any], bool] | None = None
+    sharable: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.retries and not self.idempotent:
+            raise ValueError("retries are for tools declared idempotent: add idempotent=True, or retries=0")
+
+
+@dataclass(frozen=True, slots=True)
+class StepTool:
+    """One tool. `parameters` and `returns` are JSON Schemas; `properties` and `required` are of the former.
+
+    `function` is there when nothing else takes part in a call.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    returns: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    required: frozenset[str]
+    sharable: frozenset[str]
+    validator: SchemaValidator
+    options: StepOptions = StepOptions()
+    gated: bool = False
+    function: Callable[..., Any] | None = None
+    is_async: bool = True
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether it takes arguments under any name (`**kwargs`)."""
+        return self.parameters.get("additionalProperties", False) is not False
+
+
+def step_tool(
+    tool: ToolsetTool[Any], options: StepOptions | None = None, *, direct: bool = False
+) -> StepTool:
+    """A pydantic-ai tool as a step's tool. `direct`: no hook, wrapper or context needs to see its calls."""
+    definition = tool.tool_def
+    options = options or _declared(definition)
+    schema = _schema(tool)
+    function = getattr(schema, "function", None)
+    plain = (
+        direct
+        and function is not None
+        and definition.kind == "function"
+        and not (definition.defer_loading or definition.capability_id or definition.timeout)
+        and tool.args_validator_func is None
+        and not (schema.takes_ctx or schema.positional_fields or schema.var_positional_field)
+    )
+    return StepTool(
+        definition.name,
+        definition.description or "",
+        definition.parameters_json_schema,
+        definition.return_schema or {},
+        definition.parameters_json_schema.get("properties", {}),
+        frozenset(definition.parameters_json_schema.get("required", ())),
+        _sharable(schema, definition) | set(options.sharable),
+        cast(SchemaValidator, tool.args_validator),
+        options,
+        definition.kind == "unapproved",
+        function if plain else None,
+        getattr(schema, "is_async", True),
+    )
+
+
+def _schema(tool: ToolsetTool[Any]) -> Any:
+    """What a function tool keeps of its function, also from within a combined toolset; else None."""
+    while (inner := getattr(tool, "source_tool", None)) is not None:
+        tool = inner
+    return getattr(getattr(tool, "call_func", None), "__self__", None)
+
+
+def _declared(definition: ToolDefinition) -> StepOptions:
+    """The options in a tool's metadata, where MCP servers give their hints."""
+    metadata = definition.metadata or {}
+    options = metadata.get(OPTIONS)
+    if not isinstance(options, StepOptions):
+        given = metadata.get("annotations")
+        hints: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+        options = StepOptions(
+            side_effects=hints.get("readOnlyHint") is False, idempotent=hints.get("idempotentHint") is True
+        )
+    return replace(options, side_effects=True) if definition.sequential else options
+
+
+def _sharable(schema: Any, definition: ToolDefinition) -> frozenset[str]:
+    function = getattr(schema, "function", None)
+    if function is None:
+        return frozenset()
+    hints = get_type_hints(getattr(function, "func", function), include_extras=True)
+    names = {name for name, hint in hints.items() if name != "return" and _is_sharable(hint)}
+    if schema.single_arg_name in names:  # the model sees the fields of this one parameter as the arguments
+        return frozenset(definition.parameters_json_schema.get("properties", {}))
+    return frozenset(names)
+
+
+def _is_sharable(annotation: Any) -> bool:
+    marks = getattr(annotation, "__metadata__", ())
+    if any(mark is Sharable or isinstance(mark, Sharable) for mark in marks):
+        return True
+    return any(map(_is_sharable, get_args(annotation)[:1] if marks else get_args(annotation)))

@@ -1,0 +1,196 @@
+"""`execute_plan` and `read_step` as a pydantic-ai toolset around the tools that the steps call."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self, cast
+from uuid import uuid4
+
+from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from ..errors import StepsRefused
+from .answer import answer, read
+from .calls import Calls, unwatched
+from .check import check
+from .events import Observer, Outcome
+from .paths import NoSuchPath, follow
+from .plan import DEFAULT_LIMITS, Limits
+from .run import Run
+from .schema import description, steps_schema
+from .tools import StepOptions, StepTool, step_tool
+
+EXECUTE_PLAN, READ_STEP = "execute_plan", "read_step"
+_ANY = SchemaValidator(core_schema.any_schema())
+#: What pydantic-ai may send back for arguments that are not even JSON.
+_RETRIES = 5
+#: So many runs can be read from afterwards.
+_KEPT = 8
+
+
+@dataclass(kw_only=True)
+class _PlanTool(ToolsetTool[Any]):
+    """`execute_plan` at one step of an agent's run, with the tools that there are then."""
+
+    inner: dict[str, ToolsetTool[Any]]
+
+
+class StepToolset(WrapperToolset[Any]):
+    """Gives an agent `execute_plan(steps)`: tools are called by plan, checked beforehand and run as written.
+
+    `tools` are functions, `Tool`s, or any toolset; the agent does not get them one by one.
+
+    - `parallel`: steps run together where their references allow it, at most `width` at once
+    - `keep_going`: after a failure, steps that do not need the failed one still run
+    - `options`: `StepOptions` by tool name, before those in a tool's metadata (`{"steps": StepOptions(…)}`)
+    - `max_steps`, `max_items`: how many steps a plan may have, and a `for_each` elements
+    - `on_event`: is called with every `StepEvent`, on the loop's thread
+
+    Calls go through pydantic-ai's own tool manager: context, deps, validators, hooks and approvals work.
+    """
+
+    def __init__(
+        self,
+        tools: AbstractToolset[Any] | Sequence[Tool[Any] | Callable[..., Any]],
+        *,
+        parallel: bool = False,
+        keep_going: bool = False,
+        width: int = 8,
+        options: Mapping[str, StepOptions] | None = None,
+        max_steps: int = DEFAULT_LIMITS.steps,
+        max_items: int = DEFAULT_LIMITS.items,
+        on_event: Observer | None = None,
+    ) -> None:
+        super().__init__(tools if isinstance(tools, AbstractToolset) else FunctionToolset(list(tools)))
+        self._parallel = parallel
+        self._keep_going = keep_going
+        self._width = width
+        self._options = dict(options or {})
+        self._limits = Limits(steps=max_steps, items=max_items)
+        self._observer = on_event
+        self._runs: deque[tuple[str | None, Run]] = deque(maxlen=_KEPT)
+        self._reading = FunctionToolset[Any](max_retries=_RETRIES)
+        self._reading.add_function(self._read, name=READ_STEP)
+        self._described: tuple[list[ToolDefinition], ToolDefinition] | None = None
+
+    def _around(self, wrapped: AbstractToolset[Any]) -> Self:
+        """The same around another toolset; the runs to read from are shared."""
+        if wrapped is self.wrapped:
+            return self
+        other = copy(self)
+        other.wrapped = wrapped
+        return other
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        return self._around(await self.wrapped.for_run(ctx))
+
+    async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        return self._around(await self.wrapped.for_run_step(ctx))
+
+    def visit_and_replace(
+        self, visitor: Callable[[AbstractToolset[Any]], AbstractToolset[Any]]
+    ) -> AbstractToolset[Any]:
+        return self._around(self.wrapped.visit_and_replace(visitor))
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        inner = await self.wrapped.get_tools(ctx)
+        execute = _PlanTool(
+            toolset=self,
+            tool_def=self._definition(inner),
+            max_retries=_RETRIES,
+            args_validator=_ANY,
+            inner=inner,
+        )
+        return {EXECUTE_PLAN: execute, **await self._reading.get_tools(ctx)}
+
+    def _definition(self, inner: Mapping[str, ToolsetTool[Any]]) -> ToolDefinition:
+        definitions = [tool.tool_def for tool in inner.values()]
+        if self._described is None or self._described[0] != definitions:
+            tools = self._step_tools(inner)
+            schema = steps_schema(list(tools), self._limits.steps)
+            text = description(tools.values())
+            self._described = (
+                definitions,
+                ToolDefinition(
+                    name=EXECUTE_PLAN, parameters_json_schema=schema, description=text, sequential=True
+                ),
+            )
+        return self._described[1]
+
+    def _step_tools(
+        self, inner: Mapping[str, ToolsetTool[Any]], *, direct: bool = False
+    ) -> dict[str, StepTool]:
+        return {name: step_tool(tool, self._options.get(name), direct=direct) for name, tool in inner.items()}
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        if isinstance(tool, _PlanTool):
+            return await self._execute(tool_args, ctx, tool)
+        return await self._reading.call_tool(name, tool_args, ctx, tool)
+
+    async def _execute(self, args: Any, ctx: RunContext[Any], tool: _PlanTool) -> dict[str, Any]:
+        raw = cast("dict[str, Any]", args).get("steps") if isinstance(args, dict) else args
+        tools = self._step_tools(tool.inner, direct=unwatched(ctx, self.wrapped))
+        calls = Calls(self.wrapped, tool.inner, ctx)
+        try:
+            steps, notes = check(raw, tools, self._limits)
+            if problems := [problem async for problem in calls.problems(steps)]:
+                raise StepsRefused(problems)
+        except StepsRefused as error:
+            raise ToolFailed(f"{error}") from None
+        run = Run(
+            uuid4().hex,
+            steps,
+            calls,
+            call_id=ctx.tool_call_id or "",
+            parallel=self._parallel,
+            keep_going=self._keep_going,
+            width=self._width,
+            items=self._limits.items,
+            observer=self._observer,
+        )
+        self._runs.append((ctx.conversation_id, run))
+        await run.run()
+        return answer(run, notes)
+
+    async def _read(
+        self,
+        ctx: RunContext[Any],
+        id: str | int,
+        path: list[str | int] | None = None,
+        start: int = 0,
+        count: int = 1000,
+    ) -> dict[str, Any]:
+        """Read more of what a step of your last plans returned.
+
+        Args:
+            id: The step's id.
+            path: Keys and indexes that lead into the result, as in a reference.
+            start: Where to begin in a text, a list or a mapping.
+            count: How many of its characters, items or entries to read.
+        """
+        outcome = self._outcome(str(id), ctx)
+        try:
+            value = follow(outcome.result, tuple(path or ()))
+        except NoSuchPath as error:
+            raise ToolFailed(f"the result of {id!r} has no {path!r}: {error}") from None
+        return read(str(id), outcome, path or [], value, max(0, start), max(1, count))
+
+    def _outcome(self, step_id: str, ctx: RunContext[Any]) -> Outcome:
+        """How a step of this conversation ended: of its last run that had one of this id."""
+        known: list[str] = []
+        for conversation, run in reversed(self._runs):
+            if conversation == ctx.conversation_id:
+                if step_id in run.outcomes:
+                    return run.outcomes[step_id]
+                known += run.outcomes
+        there = f"the steps are {', '.join(map(repr, known[:30]))}" if known else "no plan has run yet"
+        raise ToolFailed(f"there is no step {step_id!r} to read: {there}")
