@@ -74,6 +74,23 @@ def requests(place: Place) -> Iterable[str]:
     return map(str, range(1, len(session.permissions) + 1)) if session and not place.words else ()
 
 
+def decisions(place: Place) -> Iterable[str]:
+    """What a rule can do, then the tools that have been called."""
+    session = current()
+    if not place.words:
+        return ("allow", "deny")
+    if session is None or len(place.words) > 1:
+        return ()
+    calls = (call.name for turn in session.state.turns for call in turn.tool_calls)
+    return [*dict.fromkeys(calls)]
+
+
+def rules(place: Place) -> Iterable[str]:
+    """Numbers of the remembered decisions."""
+    session = current()
+    return [str(rule.number) for rule in session.rules] if session else ()
+
+
 def plans(place: Place) -> Iterable[str]:
     """Ids of the session's plans."""
     session = current()

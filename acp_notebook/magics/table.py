@@ -14,6 +14,7 @@ from . import (
     plan_edit,
     plan_file,
     plan_history,
+    rules,
     sessions,
     start,
     status,
@@ -28,6 +29,17 @@ _OLD_PLAN = Option("plan", "the id of a plan, or of one that was removed", "ID",
 _BG = Option("bg", "return at once; the turn goes on while the kernel is idle")
 _OUT = Option("out", "a variable that will hold the Turn", "NAME")
 _APPROVE = Option("approve", "let all calls of this turn run that would wait for approval")
+_SCOPE = Option(
+    "scope",
+    "this session, all of this agent in this folder, or all of this agent",
+    "session|folder|user",
+    suggest.words("session", "folder", "user"),
+)
+_ALWAYS = (
+    Option("always", "remember the answer, where that is offered"),
+    Option("covers", "what it is about, by its number in %acp approvals", "N"),
+    _SCOPE,
+)
 _PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
 _READ = tuple(name for name, format in FORMATS.items() if format.parse)
 _PLAN_FILES = (*(suffix for name in _READ for suffix in FORMATS[name].suffixes), ".txt")
@@ -178,7 +190,8 @@ _ROWS = (
         (
             Option("args", "arguments in place of the model's, as a JSON object", "JSON"),
             Option("var", "the same, held by a variable", "NAME", suggest.variables),
-            Option("note", "a note that is kept with the answer", "TEXT"),
+            Option("note", "a note for the model", "TEXT"),
+            *_ALWAYS,
         ),
         suggest.requests,
     ),
@@ -186,9 +199,26 @@ _ROWS = (
         "deny",
         permissions.deny,
         "[N]",
-        (Option("reason", "why, for the model to read", "TEXT"),),
+        (Option("reason", "why, for the model to read", "TEXT"), *_ALWAYS),
         suggest.requests,
     ),
+    Command("rules", rules.rules),
+    Command(
+        "rules add",
+        rules.add,
+        "WHAT TOOL [ARG]",
+        (
+            Option("equals", "the argument is this value, in JSON or as a text", "TEXT"),
+            Option("under", "it is a path in this folder", "TEXT"),
+            Option("matches", "it is a text that matches this pattern", "TEXT"),
+            Option("command", "it is a command that begins with these words", "TEXT"),
+            Option("args", "the arguments are exactly these", "JSON"),
+            _SCOPE,
+        ),
+        suggest.decisions,
+    ),
+    Command("rules remove", rules.remove, "N [N…]", (), suggest.rules),
+    Command("rules clear", rules.clear),
     Command("sessions", sessions.list_sessions),
     Command("use", sessions.use, "NAME", (), suggest.first(suggest.session_names)),
     Command("close", sessions.close, "[NAME]", (), suggest.first(suggest.session_names)),

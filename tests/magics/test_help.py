@@ -41,7 +41,7 @@ def test_help_for_a_group_lists_what_is_in_it(cells: Cells) -> None:
 
 
 def test_help_for_what_is_not_there(cells: Cells) -> None:
-    assert cells.fails("%acp help rules") == "there is no %acp rules: %acp help lists what there is"
+    assert cells.fails("%acp help moon") == "there is no %acp moon: %acp help lists what there is"
     assert cells.fails("%acp help aks") == "there is no %acp aks: did you mean ask?"
 
 
