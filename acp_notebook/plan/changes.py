@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -9,13 +10,14 @@ from operator import ne
 from typing import Any, NamedTuple
 
 from .model import Plan, PlanEntry
+from .order import longest_rise
 
 Entries = tuple[PlanEntry, ...]
 
 #: What of a plan, besides its entries, can change.
 FIELDS = ("type", "title", "content", "uri", "meta", "raw")
 
-#: Up to this product of two lengths the entries are compared as texts; beyond it as one block.
+#: Up to this product of two lengths the best match of all texts is looked for; beyond it, one in linear time.
 COMPARED = 250_000
 
 
@@ -154,10 +156,12 @@ def _hunks(old: Entries, new: Entries) -> Iterator[Splice | Move]:
         if gone[-1] == come[0] and gone[:-1] == come[1:]:
             yield Move(start + len(gone) - 1, start)
             return
-    if not gone or not come or len(gone) == len(come) == 1 or len(gone) * len(come) > COMPARED:
+    if not gone or not come or len(gone) == len(come) == 1:
         yield Splice(start, gone, come)
-        return
-    yield from _by_text(start, gone, come)
+    elif len(gone) * len(come) > COMPARED:
+        yield from _by_same_text(start, gone, come)
+    else:
+        yield from _by_text(start, gone, come)
 
 
 def _by_text(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
@@ -166,11 +170,32 @@ def _by_text(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
     for kind, i1, i2, j1, j2 in matcher.get_opcodes():
         # all before it has been replaced already: positions are those of the new plan
         if kind == "equal" or i2 - i1 == j2 - j1:
-            for i, j in zip(range(i1, i2), range(j1, j2), strict=True):
-                if old[i] != new[j]:
-                    yield Splice(start + j, (old[i],), (new[j],))
+            yield from _by_place(start + j1, old[i1:i2], new[j1:j2])
         else:
             yield Splice(start + j1, old[i1:i2], new[j1:j2])
+
+
+def _by_place(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
+    for number, (before, after) in enumerate(zip(old, new, strict=True), start):
+        if before != after:
+            yield Splice(number, (before,), (after,))
+
+
+def _by_same_text(start: int, old: Entries, new: Entries) -> Iterator[Splice]:
+    """The same for long plans: entries of one text are paired in their order, those that moved are not."""
+    places: defaultdict[str, deque[int]] = defaultdict(deque)
+    for i, entry in enumerate(old):
+        places[entry.content].append(i)
+    pairs = [(places[entry.content].popleft(), j) for j, entry in enumerate(new) if places[entry.content]]
+    steady = [pairs[n] for n in reversed(longest_rise([i for i, _ in pairs]))]
+    at, to = 0, 0
+    for i, j in [*steady, (len(old), len(new))]:
+        if i - at != j - to or not steady:
+            yield Splice(start + to, old[at:i], new[to:j])
+        else:
+            yield from _by_place(start + to, old[at:i], new[to:j])
+        yield from _by_place(start + j, old[i : i + 1], new[j : j + 1])
+        at, to = i + 1, j + 1
 
 
 def common_start(old: tuple[object, ...], new: tuple[object, ...]) -> int:

@@ -7,11 +7,11 @@ root (slot `""`). Elements with `data-slot` are empty in their own part; their c
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..plan.changes import common_end, common_start
+from ..plan.order import longest_rise
 from .html import Html
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def _changes(old: Run, new: Run, gone: list[str]) -> list[Set]:
     before = {part.key: (place, part.html) for place, part in enumerate(old[start : len(old) - tail])}
     parts = new[start : len(new) - tail]
     kept = [part.key for part in parts if part.key in before]
-    settled = {kept[n] for n in _longest_rise([before[key][0] for key in kept])}
+    settled = {kept[n] for n in longest_rise([before[key][0] for key in kept])}
     changed: list[Set] = []
     after = new[start - 1].key if start else None
     for key, slot, html in parts:
@@ -102,24 +102,6 @@ def _changes(old: Run, new: Run, gone: list[str]) -> list[Set]:
         after = key
     gone += before.keys() - set(kept)
     return changed
-
-
-def _longest_rise(numbers: Sequence[int]) -> list[int]:
-    """The positions of a longest rising subsequence: parts that stay while the others go around them."""
-    ends: list[int] = []  # the lowest number that a rise of each length can end with, and its position
-    at: list[int] = []
-    before: list[int] = []
-    for position, number in enumerate(numbers):
-        length = bisect_left(ends, number)
-        ends[length : length + 1] = [number]
-        at[length : length + 1] = [position]
-        before.append(at[length - 1] if length else -1)
-    rise: list[int] = []
-    position = at[-1] if at else -1
-    while position >= 0:
-        rise.append(position)
-        position = before[position]
-    return rise
 
 
 _SLOT = re.compile(r' data-slot="([^"]*)"([^<>]*>)')

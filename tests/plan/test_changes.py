@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,8 @@ from acp_notebook.plan import (
     RemoveEntry,
     SetPlan,
     UpdateEntry,
+    apply_edits,
+    changes,
 )
 
 ENTRIES = st.builds(
@@ -110,6 +114,29 @@ def test_scattered_changes_of_a_long_plan_are_told_one_by_one() -> None:
     old = plan(*(f"step {n}" for n in range(400)))
     new = UpdateEntry(390, status="completed").apply(RemoveEntry(5).apply(AddEntry("x", at=9).apply(old)))
     assert len(Change.between(old, new).lines()) == 3
+
+
+@pytest.mark.parametrize("others", [[], [AddEntry("new")], [RemoveEntry(2), AddEntry("new", at=9_000)]])
+def test_changes_at_both_ends_of_a_very_long_plan_are_told_one_by_one(others: list[PlanEdit]) -> None:
+    old = plan(*(f"step {n}" for n in range(10_000)))
+    edits = [UpdateEntry(1, status="completed"), UpdateEntry(9_999, status="in_progress"), *others]
+    new = apply_edits(old, edits)
+    change = Change.between(old, new)
+    assert len(change.lines()) == len(edits)
+    assert change.apply(old) == new and change.invert().apply(new) == old
+    assert change.follow(5_000) == (4_999 if others[1:] else 5_000)
+
+
+@given(PLANS, PLANS)
+@settings(deadline=None, database=None)
+def test_long_plans_are_compared_by_the_same_rules(old: Plan, new: Plan) -> None:
+    with patch.object(changes, "COMPARED", 0):
+        change = Change.between(old, new)
+    assert change.apply(old) == new
+    assert change.invert().apply(new) == old
+    assert bool(change) == (old != new)
+    if [entry.content for entry in old] == [entry.content for entry in new]:
+        assert [change.follow(n) for n in range(1, len(old) + 1)] == list(range(1, len(old) + 1))
 
 
 def test_plans_that_share_nothing_are_compared_at_once() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from ..model import PlanEntry
+from ..order import longest_rise
 
 #: From this likeness of two texts on, one is the other reworded.
 REWORDED = 0.5
@@ -78,19 +78,8 @@ def _reworded(
 
 def stay(sources: Sequence[int | None]) -> set[int]:
     """The old positions of as many entries as possible that keep their order; the others were moved."""
-    tails: list[int] = []  # of the rising runs of each length, the last of the one that ends lowest
-    before: dict[int, int | None] = {}
-    for source in sources:
-        if source is not None:
-            length = bisect_left(tails, source)
-            before[source] = tails[length - 1] if length else None
-            tails[length : length + 1] = [source]
-    last = tails[-1] if tails else None
-    kept: set[int] = set()
-    while last is not None:
-        kept.add(last)
-        last = before[last]
-    return kept
+    old = [source for source in sources if source is not None]
+    return {old[position] for position in longest_rise(old)}
 
 
 def arranged(gaps: Sequence[str], chunks: Sequence[tuple[int | None, str]]) -> str:
