@@ -20,7 +20,7 @@ SHOWN = 2000
 
 
 def approvals(call: Invocation) -> None:
-    """List the calls that wait for approval, with all arguments; secrets are masked."""
+    """List the calls that wait for approval, with all arguments; secrets masked."""
     waiting = _waiting()
     if not waiting:
         print("No request waits for approval.")
