@@ -12,7 +12,7 @@ from .start import session_for
 
 
 def work(call: Invocation) -> Turn:
-    """Have the agent work on the plan, and wait for the turn, which the cell shows.
+    """Have the agent work on the plan and wait for the turn, which the cell shows.
 
     The session is put into the mode that works on plans. Without numbers the agent takes the entry in
     progress or the first pending one, and goes on until none is left; with numbers it works on these alone.
