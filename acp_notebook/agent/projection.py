@@ -151,5 +151,9 @@ def _read(path: str, folder: Path) -> tuple[str, str | None]:
         if (size := real.stat().st_size) > LONGEST:
             raise CannotPreview(f"{shown!r} has {size:,} bytes: too many for a preview")
         return shown, read_exactly(real)
+    except CannotPreview:
+        raise
+    except AcpError as reason:
+        raise CannotPreview(str(reason)) from reason
     except (OSError, ValueError) as error:
         raise CannotPreview(f"{path!r} cannot be read: {error}") from error
