@@ -36,6 +36,7 @@ from pydantic_ai.tools import (
 from pydantic_ai.toolsets import AbstractToolset
 
 from ..protocol.messages import ToolCallContentChunk
+from ..steps.calls import StepCall
 from .approvals import Approvals
 from .model_plan import ModelPlan
 from .modes import ModeSetting, tool_kind
@@ -161,6 +162,8 @@ class SessionCapability(AbstractCapability[Any]):
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
         await self._check(tool_def)  # again, for the mode may have changed while a person was asked
+        if isinstance(call, StepCall):
+            return await self._run_step(ctx, call, tool_def, args, handler)
         call_id = call.tool_call_id
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress")
         try:
@@ -182,6 +185,31 @@ class SessionCapability(AbstractCapability[Any]):
             raise
         except BaseException as error:  # a panic of an extension module, an outcome of a test framework
             return await self.on_tool_execute_error(ctx, call=call, tool_def=tool_def, args=args, error=error)
+
+    async def _run_step(
+        self,
+        ctx: RunContext[Any],
+        call: StepCall,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Any],
+    ) -> Any:
+        """Run a step's tool. It is part of a call that is shown, so it is itself only if a person was asked.
+
+        Its result goes to later steps as it is, and to the model by way of that call.
+        """
+        if not ctx.tool_call_approved:
+            return await self._run(ctx, call, tool_def, args, handler)
+        call_id = call.tool_call_id
+        shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
+        self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress", **shown)
+        try:
+            result = await self._run(ctx, call, tool_def, args, handler)
+        except Exception as error:
+            self.outbox.tool_call(call_id, status="failed", reason=explain(error))
+            raise
+        self.outbox.tool_call(call_id, status="completed")
+        return result
 
     async def on_tool_execute_error(
         self,
@@ -212,6 +240,10 @@ class SessionCapability(AbstractCapability[Any]):
                 for call in requests.approvals
             ]
         decisions = [task.result() for task in tasks]
+        for call, decision in zip(requests.approvals, decisions, strict=True):
+            if isinstance(call, StepCall) and isinstance(decision, ToolDenied):  # no event tells of it
+                shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
+                self.outbox.tool_call(call.tool_call_id, status="failed", reason="denied", **shown)
         return requests.build_results(
             approvals={call.tool_call_id: d for call, d in zip(requests.approvals, decisions, strict=True)},
             calls={call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls},
@@ -232,7 +264,8 @@ class SessionCapability(AbstractCapability[Any]):
         asked: list[Mapping[str, Any]] = []
         while True:
             try:
-                return for_model(await handler(args))
+                result = await handler(args)
+                return result if isinstance(call, StepCall) else for_model(result)
             except ApprovalRequired as question:
                 if not ctx.tool_call_approved:
                     raise

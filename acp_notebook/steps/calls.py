@@ -16,6 +16,7 @@ from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import ToolDenied
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import to_jsonable_python
 
 from ..errors import StepProblem
 from .attempts import Denied, Flight, attempt, called
@@ -30,7 +31,13 @@ _FINAL = (ApprovalRequired, CallDeferred, ModelRetry)
 
 
 class StepCall(ToolCallPart):
-    """A call that a step makes, inside the model's own call of `execute_plan`."""
+    """A call that a step makes, inside the model's own call of `execute_plan`.
+
+    Its arguments may be any values. Who is to approve it, and rules, get them as JSON has them.
+    """
+
+    def args_as_dict(self, *, raise_if_invalid: bool = False) -> dict[str, Any]:
+        return to_jsonable_python(self.args, serialize_unknown=True)
 
 
 class Calls:
