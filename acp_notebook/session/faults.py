@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..protocol.messages import Fault, UnknownUpdate, Update
-from .state import KIND_LENGTH
+from .reduce import KIND_LENGTH
 
 log = logging.getLogger(__name__)
 

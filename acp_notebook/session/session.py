@@ -45,16 +45,10 @@ from .file_plans import read_plan_files, working_folder
 from .host import Host
 from .permissions import PermissionRequest, Unattended, checked_unattended
 from .plan_io import Done, ReadFile, chosen_plan, export_plan, read_plans
+from .reduce import fold
 from .rules import Rules
 from .settings import CALLED, ConfigChange
-from .state import (
-    Closed,
-    Event,
-    PermissionAnswered,
-    PermissionAsked,
-    SessionState,
-    fold,
-)
+from .state import Closed, Event, PermissionAnswered, PermissionAsked, SessionState
 from .turn import Turn
 from .work import Entries, start_work
 

@@ -23,7 +23,7 @@ class PlanView(View):
     it was then and without controls; `close()` ends it.
     """
 
-    plan = traitlets.Any()
+    plan = traitlets.Any(allow_none=False)
     """The plan, a `Plan`. Setting it, also to Markdown text or a list of steps, replaces the session's plan
     as a person's edit, and raises `PlanError` or `SessionClosed` when that cannot be."""
 

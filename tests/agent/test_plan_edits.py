@@ -30,7 +30,8 @@ from acp_notebook.plan import (
     UpdateEntry,
 )
 from acp_notebook.protocol.messages import AgentMessageChunk, Notice, PlanRemoved, PlanUpdate, Update
-from acp_notebook.session.state import SessionState, fold
+from acp_notebook.session.reduce import fold
+from acp_notebook.session.state import SessionState
 
 Hosted = Callable[..., Session]
 Deed = Callable[[Session], object]

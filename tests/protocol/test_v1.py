@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from acp_notebook.plan import Plan, PlanEntry
 from acp_notebook.protocol import v1, v2
 from acp_notebook.protocol.messages import Fault, PlanRemoved, PlanUpdate
-from acp_notebook.session.state import SessionState, fold
+from acp_notebook.session.reduce import fold
+from acp_notebook.session.state import SessionState
 from harness.updates import (
     Json,
     entries,

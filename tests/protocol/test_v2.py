@@ -22,7 +22,8 @@ from acp_notebook.protocol.messages import (
     Update,
 )
 from acp_notebook.protocol.plans import write_plan
-from acp_notebook.session.state import SessionState, fold
+from acp_notebook.session.reduce import fold
+from acp_notebook.session.state import SessionState
 from harness.updates import Json, extras, nearly, normal, params, schema, valid_updates, values
 
 SCHEMAS = {"plan_update": schema("v2", "PlanUpdate"), "plan_removed": schema("v2", "PlanRemoved")}

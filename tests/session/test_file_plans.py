@@ -20,7 +20,8 @@ from acp_notebook.protocol.messages import (
     UserMessage,
 )
 from acp_notebook.session.file_plans import LONGEST, read_plan_file
-from acp_notebook.session.state import PlanFile, PlanFileRead, SessionState, fold, reduce
+from acp_notebook.session.reduce import fold, reduce
+from acp_notebook.session.state import PlanFile, PlanFileRead, SessionState
 from harness.puppet import PuppetSession
 
 TASKS = "- [x] Load\n- [ ] Plot\n"

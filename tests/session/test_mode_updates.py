@@ -19,7 +19,8 @@ from acp_notebook.protocol.messages import (
     Notice,
     UserMessage,
 )
-from acp_notebook.session.state import Message, SessionState, reduce
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import Message, SessionState
 from acp_notebook.views.settings import settings
 from harness.puppet import PuppetSession
 

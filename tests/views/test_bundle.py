@@ -14,7 +14,8 @@ from acp_notebook.protocol.messages import (
     ToolCallUpdate,
     UserMessage,
 )
-from acp_notebook.session.state import PermissionAsked, SessionState, reduce
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import PermissionAsked, SessionState
 from acp_notebook.views.bundle import static_bundle
 from harness.puppet import OPTIONS, PLAN
 

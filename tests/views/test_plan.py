@@ -20,7 +20,8 @@ from acp_notebook.plan import (
 )
 from acp_notebook.plan.formats import FORMATS
 from acp_notebook.protocol.messages import PlanRemoved, PlanUpdate, StateUpdate, UserMessage
-from acp_notebook.session.state import Closed, Event, PlanFile, PlanFileRead, SessionState, reduce
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import Closed, Event, PlanFile, PlanFileRead, SessionState
 from acp_notebook.views.parts import Layout, Memo, all_parts, assemble, diff, layout
 from acp_notebook.views.session import NOW, Looking, render_plan, render_session, render_turn
 from harness.puppet import PLAN

@@ -41,8 +41,9 @@ def test_setting_the_plan_is_an_edit_by_a_person(session: PuppetSession) -> None
         view.plan = same
         assert isinstance(view.plan, Plan) and view.progress == (1, 2)
     assert len(session.plan_history()) == 1
-    with pytest.raises(PlanError):
-        view.plan = 5
+    for nothing in (5, None, [PlanEntry(3)]):  # type: ignore[arg-type]
+        with pytest.raises(PlanError):
+            view.plan = nothing
     assert view.plan is session.plan and len(view.plan) == 2
 
 

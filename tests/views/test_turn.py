@@ -16,7 +16,8 @@ from acp_notebook.protocol.messages import (
     Usage,
     UserMessage,
 )
-from acp_notebook.session.state import Event, SessionState, reduce
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import Event, SessionState
 from acp_notebook.views.parts import Memo, assemble, diff, layout
 from acp_notebook.views.session import render_session, render_turn
 from harness.puppet import MODE, THINKING

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from acp_notebook.plan import Change, Plan, PlanEntry
 from acp_notebook.protocol.messages import PlanUpdate, StateUpdate, UserMessage
-from acp_notebook.session.state import Closed, Event, SessionState, reduce
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import Closed, Event, SessionState
 from acp_notebook.views.parts import Memo, assemble
 from acp_notebook.views.session import render_plan, render_session
 from acp_notebook.views.widget import session_view

@@ -32,6 +32,7 @@ from acp_notebook.protocol.messages import (
     Usage,
     UserMessage,
 )
+from acp_notebook.session.reduce import fold, reduce
 from acp_notebook.session.state import (
     Closed,
     Event,
@@ -41,8 +42,6 @@ from acp_notebook.session.state import (
     SessionState,
     Thought,
     ToolCallState,
-    fold,
-    reduce,
 )
 
 START = SessionState("s", "agent", "model")
