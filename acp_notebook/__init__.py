@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .protocol.rules import Covers, Rule
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
+    from .sweeps import Sweep
     from .steps.app import StepApp
     from .steps.events import StepEvent
     from .steps.tools import Sharable, StepOptions
@@ -92,6 +93,7 @@ __all__ = [
     "StepOptions",
     "StepToolset",
     "Table",
+    "Sweep",
     "TaskPlan",
     "Text",
     "Think",
@@ -146,6 +148,7 @@ _HOMES = {
     "StepOptions": ".steps.tools",
     "StepToolset": ".steps.toolset",
     "Table": ".protocol.content",
+    "Sweep": ".sweeps",
     "TaskPlan": ".agent.task_plan",
     "Text": ".protocol.content",
     "Think": ".agent.scripted",

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 
 class Sweep(client.Sweep):
-    """A sweep that shows itself: a table, and while it runs the turn that is at it, then a picture."""
+    """A sweep that shows itself: a table, the turns, live and then folded, and at the end a picture."""
 
     _cell: Any = None
     _table: Output | None = None
-    _below: Output | None = None
-    _view: View | None = None
+    _live: tuple[client.SweepRow, View, Output] | None = None
 
     def start(self) -> None:
         if self._cell is None:
@@ -26,27 +25,34 @@ class Sweep(client.Sweep):
 
     def _show(self) -> None:
         """Show what has changed, in the cell that has begun it; a terminal shows the end alone."""
-        from .views.sweep import sweep_bundle
+        from .views import sweep as view
 
         if self._cell is None:
             return
-        row, view = self.current, None
+        row = self.current
         if not in_notebook():
             if row is None:
-                Output(sweep_bundle(self))
+                Output(view.sweep_bundle(self))
             return
-        self._table = _put(self._table, sweep_bundle(self, picture=False))
-        if row is None or row.turn is None:
-            below = sweep_bundle(self, table=False)
+        table = view.bundle(view.table_piece(self))
+        if self._table is None:
+            self._table = Output(table)
         else:
-            from .views.widget import turn_view
+            self._table.replace(table)
+        if self._live is not None:
+            before, live, output = self._live
+            output.replace(view.bundle(view.turn_piece(before)))
+            live.close()
+        self._live = None if row is None else self._show_live(row)
+        if row is None and (picture := view.picture_piece(self)):
+            Output(view.bundle(picture))
 
-            view = turn_view(row.session, row.turn.number)
-            below = view.bundle()
-        self._below = _put(self._below, below)
-        if self._view is not None:
-            self._view.close()
-        self._view = view
+    def _show_live(self, row: client.SweepRow) -> tuple[client.SweepRow, View, Output]:
+        from .views.widget import turn_view
+
+        assert row.turn is not None  # which runs
+        live = turn_view(row.session, row.turn.number)
+        return row, live, Output(live.bundle())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from .views.sweep import sweep_bundle
@@ -56,10 +62,3 @@ class Sweep(client.Sweep):
     def _ipython_display_(self) -> None:
         if self._cell is None or self._cell != cell():
             Output(self._repr_mimebundle_())
-
-
-def _put(output: Output | None, bundle: dict[str, Any]) -> Output:
-    if output is None:
-        return Output(bundle)
-    output.replace(bundle)
-    return output

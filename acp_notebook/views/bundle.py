@@ -145,13 +145,13 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
             f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}"
             for entry in plan.entries
         )
-        blocks += ["\n".join(boxes), _safe(plan.content or ""), escaped(plan.uri or "")]
+        blocks += ["\n".join(boxes), harmless(plan.content or ""), escaped(plan.uri or "")]
     if turn:
         blocks.append(f"**You:** {escaped(turn.prompt)}")
         for item in turn.items:
             line = _item_line(item)
             if line:
-                blocks.append(_safe(line) if isinstance(item, Message) else f"- {escaped(line)}")
+                blocks.append(harmless(line) if isinstance(item, Message) else f"- {escaped(line)}")
         blocks += map(escaped, _ending(turn))
     blocks.append(f"*{escaped(state.agent)}, {stamp}*")
     return plain("\n\n".join(filter(None, blocks)))
@@ -170,7 +170,7 @@ def escaped(value: str) -> str:
 _TARGET = re.compile(r"(\]\(|\]:)(?!\s*<?(?:https?://|mailto:))", re.IGNORECASE)
 
 
-def _safe(source: str) -> str:
+def harmless(source: str) -> str:
     """The agent's Markdown for renderers that we do not know: no raw HTML, no images, links to the web only.
 
     An image that is loaded tells its server who reads, and what the agent wrote into its address.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..protocol.messages import Usage
 from ..session.sweep import Sweep, SweepRow
 from ..text import plain
-from .bundle import escaped, static_stylesheet
+from .bundle import escaped, harmless, static_stylesheet
 from .html import Html, tag
 from .parts import Memo, assemble
 from .plan import progress
@@ -24,31 +24,66 @@ ANSWER = 120
 WORDS = {"waiting": "waits", "running": "runs …", "refused": "not run"}
 
 
-def sweep_bundle(sweep: Sweep, *, table: bool = True, picture: bool = True) -> dict[str, str]:
-    """`text/html`, `text/markdown` and `text/plain` of a sweep as it is now, or of a part of it."""
-    html: list[Html] = []
-    markdown: list[str] = []
-    text: list[str] = []
-    if table:
-        title = f"{sweep.session.state.agent}: {' '.join(sweep.prompt.split())}"
-        heading, rows = _heading(sweep), [_cells(sweep, row) for row in sweep.rows]
-        html += [tag("p", tag("b", title, dir="auto")), _table(heading, rows), *_details(sweep)]
-        markdown += [f"**{escaped(plain(title))}**", _markdown(heading, rows)]
-        text += [plain(title), _aligned([heading, *rows])]
-    if picture and (measures := _measures(sweep)):
-        bars = "\n".join(_bars(measures))
-        html.append(_picture(sweep, measures))
-        markdown.append(f"```\n{bars}\n```")
-        text.append(bars)
+class Piece(NamedTuple):
+    """A part of what is shown, in each of the three forms."""
+
+    html: Html
+    markdown: str
+    text: str
+
+
+def sweep_bundle(sweep: Sweep) -> dict[str, str]:
+    """A sweep as it is now: the table, each turn that has ended, and the picture.
+
+    The bundles have `text/html`, `text/markdown` and `text/plain`.
+    """
+    turns = [turn_piece(row) for row in sweep.rows if row.seconds is not None]
+    return bundle(table_piece(sweep), *turns, *filter(None, [picture_piece(sweep)]))
+
+
+def bundle(*pieces: Piece) -> dict[str, str]:
+    """Pieces as one output."""
     view = tag(
-        "div", *html, class_="acp-view acp-sweep", data_view="sweep", role="region", aria_label="Sweep"
+        "div",
+        *(piece.html for piece in pieces),
+        class_="acp-view acp-sweep",
+        data_view="sweep",
+        role="region",
+        aria_label="Sweep",
     )
     style = Html(f"<style>{static_stylesheet()}</style>")
     return {
         "text/html": tag("div", style, view, class_="acp-static"),
-        "text/markdown": "\n\n".join(markdown),
-        "text/plain": "\n\n".join(text),
+        "text/markdown": "\n\n".join(piece.markdown for piece in pieces),
+        "text/plain": "\n\n".join(piece.text for piece in pieces),
     }
+
+
+def table_piece(sweep: Sweep) -> Piece:
+    """A row for each run, also for those that wait."""
+    title = f"{sweep.session.state.agent}: {' '.join(sweep.prompt.split())}"
+    heading, rows = _heading(sweep), [_cells(sweep, row) for row in sweep.rows]
+    html = tag("div", tag("p", tag("b", title, dir="auto")), _table(heading, rows))
+    markdown = f"**{escaped(plain(title))}**\n\n{_markdown(heading, rows)}"
+    return Piece(html, markdown, f"{plain(title)}\n\n{_aligned([heading, *rows])}")
+
+
+def turn_piece(row: SweepRow) -> Piece:
+    """A turn that has ended, whole; on a page folded."""
+    assert row.turn is not None
+    view = assemble(render_turn(row.turn.number)(row.session.state, Memo(), False))
+    html = tag("details", tag("summary", row.label), view)
+    answer = row.answer or row.error or "no answer"
+    markdown = f"**{escaped(plain(row.label))}:**\n\n{harmless(plain(answer))}"
+    return Piece(html, markdown, f"{plain(row.label)}:\n{plain(answer)}")
+
+
+def picture_piece(sweep: Sweep) -> Piece | None:
+    """Bars for time and tokens; None where nothing has been measured."""
+    if not (measures := _measures(sweep)):
+        return None
+    bars = "\n".join(_bars(measures))
+    return Piece(_picture(sweep, measures), f"```\n{bars}\n```", bars)
 
 
 # -- what is said ----------------------------------------------------------------------------------------
@@ -103,14 +138,6 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
     head = tag("tr", *(tag("th", name, scope="col") for name in heading))
     body = (tag("tr", *(tag("td", tag("bdi", cell)) for cell in row)) for row in rows)
     return tag("table", tag("thead", head), tag("tbody", *body))
-
-
-def _details(sweep: Sweep) -> Iterator[Html]:
-    """Each turn that has ended, whole."""
-    for row in sweep.rows:
-        if row.turn is not None and not row.turn.running:
-            view = assemble(render_turn(row.turn.number)(row.session.state, Memo(), False))
-            yield tag("details", tag("summary", row.label), view)
 
 
 def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ from pydantic_ai import Agent
 
 from acp_notebook import Call, Say, ScriptedModel, Session
 from acp_notebook.sweeps import Sweep
-from acp_notebook.views.sweep import sweep_bundle
+from acp_notebook.views.sweep import picture_piece, sweep_bundle
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +52,12 @@ def test_markdown_and_html_escape_what_they_show(sweep: Sweep) -> None:
 
 
 def test_the_picture_says_what_it_shows(sweep: Sweep) -> None:
-    html = sweep_bundle(sweep, table=False)["text/html"]
+    piece = picture_piece(sweep)
+    assert piece is not None
+    html, text = piece.html, piece.text
     (label,) = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
     assert re.fullmatch(r"Time: low .*, medium .*, high .*\. Tokens: low [\d,]+, .*high [\d,]+\.", label)
     assert 'role="img"' in html and html.count('class="acp-bar-time"') == 3
-    text = sweep_bundle(sweep, table=False)["text/plain"]
     assert text.startswith("Time\n  low     █") and "Tokens\n" in text
 
 
