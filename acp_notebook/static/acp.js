@@ -1,10 +1,10 @@
 // Shows the keyed HTML parts that Python makes, changes only what changed, and sends clicks back.
-// One module with rows.js and plan.js, no imports: anywidget loads it from a Blob URL.
+// One module with rows.js, plan.js and card.js, no imports: anywidget loads it from a Blob URL.
 //
 // from the kernel   {t: "snapshot", n, parts: [[key, slot, html], …]}        everything, answers a hello
 //                   {t: "patch", n, set: [[key, html], …], drop: [key, …]}
 //                       [key, html, slot, after] for a part that is new or moves; html null: as it was
-//                   {t: "ack", id}, {t: "error", id, text}, {t: "file", id, name, text, mime}
+//                   {t: "ack", id}, {t: "error", id, text, field}, {t: "file", id, name, text, mime}
 // to the kernel     {action: "hello"}, {action, id, …}
 
 /** Waits before another hello, in milliseconds. A busy kernel answers the ones it has when it gets to them. */
@@ -32,6 +32,7 @@ class View {
     this.hellos = 0;
     this.ears = [];
     this.plans = new Plans(this);
+    this.cards = new Cards(this);
     // Keys are for this view: without this, Jupyter's own shortcuts take them first ("a" inserts a cell).
     el.setAttribute("data-lm-suppress-shortcuts", "true");
 
@@ -117,6 +118,7 @@ class View {
     if (live) {
       clearTimeout(this.helloTimer);
       this.unsay(this.el);
+      this.cards.after();
     }
   }
 
@@ -150,7 +152,7 @@ class View {
         this.settle(message.id, null);
         break;
       case "error":
-        this.settle(message.id, message.text);
+        this.settle(message.id, message.text, message.field);
         break;
       case "file":
         if (this.pending.has(message.id)) download(message);
@@ -188,6 +190,7 @@ class View {
     }
     for (const log of sticking) log.scrollTop = log.scrollHeight;
     if (!this.live) for (const field of this.el.querySelectorAll("select, input, textarea")) field.disabled = true;
+    this.cards.after();
     this.plans.after(plans, [...this.rearranged].filter((slot) => slot?.matches(".acp-entries")));
     if (focused && !focused.isConnected) this.refocus(trail);
     else if (focused && this.focused() !== focused) focused.focus({ preventScroll: true }); // it was moved
@@ -301,12 +304,13 @@ class View {
   onClick(event) {
     const button = event.target.closest("button");
     if (!button || !this.el.contains(button) || !this.live) return;
-    const { action, option, format, op } = button.dataset;
+    const { action, format, op } = button.dataset;
     const card = button.closest(".acp-permission");
-    if (option !== undefined) this.command({ action: "option", request: card.dataset.request, option }, button);
-    else if (action === "edit-arguments" || action === "deny-with-reason") toggleForm(card, button);
-    else if (action === "close-form") closeForms(card);
-    else if (action === "show-request") this.showRequest();
+    if (card) this.cards.onClick(button, card);
+    else if (action === "answer-all") {
+      const { answer, requests } = button.dataset;
+      this.command({ action, answer, requests: JSON.parse(requests) }, button);
+    } else if (action === "show-request") this.showRequest();
     else if (action === "export") this.command({ action, format, plan: where(button).plan }, button);
     else if (action === "plan") this.plans.operate(op, button.closest(".acp-entry"), button);
     else if (action === "cancel-edit") this.plans.closeEditor(button.form);
@@ -336,6 +340,7 @@ class View {
   }
 
   onInput(field) {
+    if (this.live && field.closest(".acp-form")) this.cards.onInput(field);
     if (field.matches("textarea")) grow(field);
     else if (field.name === "revision" && this.live) this.plans.slide(field);
   }
@@ -362,10 +367,7 @@ class View {
     if (!this.live) return;
     if (form.matches(".acp-edit")) this.plans.save(form);
     else if (form.matches(".acp-add")) this.plans.add(form);
-    else {
-      const request = form.closest(".acp-permission")?.dataset.request;
-      this.command({ action: form.dataset.action, request, ...Object.fromEntries(new FormData(form)) }, form);
-    }
+    else if (form.matches(".acp-form")) this.cards.submit(form, form.closest(".acp-permission"));
   }
 
   onKey(event) {
@@ -384,7 +386,10 @@ class View {
       }
     } else if (typing) this.onFieldKey(event, card);
     else if (card && !event.altKey && !event.repeat && /^[a-z]$/i.test(key)) {
-      const button = card.querySelector(`button[data-key="${key}"]`);
+      // With caps lock on, "once" must not become "always".
+      const locked = event.getModifierState("CapsLock");
+      const wanted = !locked ? key : event.shiftKey ? key.toUpperCase() : key.toLowerCase();
+      const button = card.querySelector(`button[data-key="${wanted}"]`);
       if (button && this.live) {
         event.preventDefault();
         button.click();
@@ -418,14 +423,15 @@ class View {
     this.post({ id, ...message });
   }
 
-  settle(id, error) {
+  settle(id, error, field) {
     const command = this.pending.get(id);
     if (!command) return;
     this.pending.delete(id);
     clearTimeout(command.timer);
     command.origin.removeAttribute("aria-busy");
     this.unsay(command.origin);
-    if (error !== null) this.say(command.origin, error, "alert");
+    const refused = field === undefined ? command.origin : this.cards.refuse(command.origin, field);
+    if (error !== null) this.say(refused, error, "alert");
     else command.done?.();
     command.after?.();
     this.plans.goOn(command.origin, error !== null);
@@ -448,7 +454,7 @@ class View {
   }
 
   near(origin) {
-    const places = ".acp-edit, .acp-permission, .acp-entry, .acp-plan, .acp-head";
+    const places = ".acp-edit, .acp-field, .acp-form, .acp-together, .acp-permission, .acp-entry, .acp-plan, .acp-head";
     return this.el.contains(origin) ? origin.closest(places) ?? this.el : this.el;
   }
 
@@ -514,26 +520,6 @@ function showInEffect(field) {
   if (field.matches("select")) for (const option of field.options) option.selected = option.defaultSelected;
   else if (field.type === "checkbox") field.checked = field.defaultChecked;
   else if (field.type === "range" || field.hasAttribute("data-config")) field.value = field.defaultValue;
-}
-
-function toggleForm(card, button) {
-  const form = card.querySelector(`form[data-action="${button.dataset.action}"]`);
-  const opening = form.hidden;
-  closeForms(card);
-  if (!opening) return;
-  form.hidden = false;
-  button.setAttribute("aria-expanded", "true");
-  form.querySelector("input, textarea").focus();
-}
-
-function closeForms(card) {
-  for (const form of card.querySelectorAll("form")) {
-    if (form.hidden) continue;
-    form.hidden = true;
-    const opener = card.querySelector(`button[data-action="${form.dataset.action}"]`);
-    opener.setAttribute("aria-expanded", "false");
-    opener.focus();
-  }
 }
 
 function ancestors(node, top) {

@@ -33,7 +33,7 @@ def module() -> str:
 
     Every widget model carries it along, so without the comments, which stand on lines of their own.
     """
-    names = ("rows.js", "plan.js", "acp.js")
+    names = ("rows.js", "plan.js", "card.js", "acp.js")
     source = "\n".join(
         files("acp_notebook").joinpath("static", name).read_text(encoding="utf-8") for name in names
     )

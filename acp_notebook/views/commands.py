@@ -11,8 +11,11 @@ from ..errors import AcpError, AlreadyAnswered, PermissionError, PlanError
 from ..masking import unmasked
 from ..plan import AddEntry, MoveEntry, PlanEdit, RemoveEntry, UpdateEntry
 from ..plan.formats import FORMATS
+from ..protocol.rules import REACH
 from ..session.permissions import PermissionRequest
 from ..session.session import Session
+from .answers import is_text, result_source
+from .fields import in_field, not_json, read_fields
 
 Message = Mapping[str, Any]
 
@@ -60,27 +63,81 @@ def pending_request(session: Session, message: Message) -> PermissionRequest:
 
 
 def _option(session: Session, message: Message) -> None:
-    pending_request(session, message).choose(message["option"])
+    request = pending_request(session, message)
+    if "covers" not in message:
+        request.choose(message["option"])
+        return
+    covers, scope = request.request.covers, message["scope"]
+    place = int(message["covers"])
+    if not 0 <= place < len(covers) or scope not in REACH:
+        raise PermissionError("this reach was not offered: run the cell again to renew the view")
+    request.choose(message["option"], covers=covers[place], scope=scope)
 
 
 def _deny(session: Session, message: Message) -> None:
     pending_request(session, message).deny(message.get("reason", "").strip() or None)
 
 
+def _note(session: Session, message: Message) -> None:
+    pending_request(session, message).allow(note=message.get("note", "").strip() or None)
+
+
 def _edit_arguments(session: Session, message: Message) -> None:
     request = pending_request(session, message)
+    if "arguments" in message:
+        arguments = _arguments(message["arguments"], request)
+    else:
+        arguments = read_fields(request.request, message)
     try:
-        arguments = json.loads(message["arguments"])
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise PermissionError(
-            f"the arguments are not JSON: {error.msg} ({where}); the call still waits"
-        ) from error
+        request.allow(arguments=arguments)
+    except AlreadyAnswered:
+        raise
+    except PermissionError as error:
+        raise in_field(error, request.request) from error
+
+
+def _arguments(written: str, request: PermissionRequest) -> dict[str, Any]:
+    """Arguments from JSON, with the secrets that were left masked."""
+    arguments = _json(written, "the arguments are")
     if not isinstance(arguments, dict):
         raise PermissionError(
             "the arguments must be a JSON object, {…}, with a name for each; the call still waits"
         )
-    request.allow(arguments=unmasked(cast("dict[str, Any]", arguments), request.tool_call.arguments))
+    return unmasked(cast("dict[str, Any]", arguments), request.tool_call.arguments)
+
+
+def _edit_result(session: Session, message: Message) -> None:
+    request = pending_request(session, message)
+    original, written = request.request.result, message["result"].replace("\r\n", "\n")
+    if written == result_source(request.request):
+        request.choose(message["option"])
+    elif is_text(original):
+        request.choose(message["option"], result=written)
+    else:
+        request.choose(message["option"], result=unmasked(_json(written, "the result is"), original))
+
+
+def _json(written: str, what: str) -> Any:
+    try:
+        return json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise PermissionError(f"{what} {not_json(error)}; the call still waits") from error
+
+
+def _answer_all(session: Session, message: Message) -> None:
+    """One answer for the requests that the person saw; for those that came since it is none."""
+    waiting = {request.id: request for request in session.permissions}
+    late = 0
+    for request_id in message["requests"]:
+        try:
+            request = waiting[request_id]
+            request.allow() if message["answer"] == "allow" else request.deny()
+        except (KeyError, AlreadyAnswered):
+            late += 1
+    if late:
+        raise AlreadyAnswered(
+            f"{late} of them waited no longer: answered or withdrawn before, and left as they were"
+        )
 
 
 # -- plan ------------------------------------------------------------------------------------------------
@@ -148,7 +205,10 @@ COMMANDS: dict[str, Callable[[Session, Message], File | None]] = {
     "config": _config,
     "option": _option,
     "deny-with-reason": _deny,
+    "allow-with-note": _note,
     "edit-arguments": _edit_arguments,
+    "edit-result": _edit_result,
+    "answer-all": _answer_all,
     "plan": _plan,
     "undo": _undo,
     "restore": _restore,

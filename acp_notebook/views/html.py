@@ -28,6 +28,11 @@ def text(value: str) -> Html:
     return Html("".join(made))
 
 
+def typed(value: str) -> Html:
+    """`value` as the content of a `textarea`, character by character: it may come back as an answer."""
+    return Html("\n" + escape(value))  # the first line end is not the text's
+
+
 #: Attributes that people read or hear; all others hold values that must come back verbatim.
 _READ = frozenset({"aria-label", "title", "placeholder", "alt"})
 # Not the C1 controls: HTML reads references to them as Windows-1252.

@@ -5,27 +5,26 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from ..masking import masked
-from ..protocol.messages import PermissionOption, RequestPermission, ToolCall
+from ..protocol.content import Code, Content, Text
+from ..protocol.messages import RequestPermission
 from ..session.state import PermissionState
 from ..text import misleads
+from .answers import answers, choosable
+from .content import blocks, written
 from .html import Html, join, tag
-from .preview import preview
-from .values import WHOLE, arguments_list, editable_json, signature
+from .values import arguments_list, as_json, block, count, shortened, signature
 
-#: Option kind → the key that chooses it while the card has the focus, and the look of its button.
-KINDS = {
-    "allow_once": ("a", "acp-primary"),
-    "allow_always": ("A", None),
-    "reject_once": ("r", "acp-danger"),
-    "reject_always": ("R", "acp-danger"),
+#: What each answer looks like once it is given: mark, and words for a call and for a result.
+ANSWERED = {
+    "allowed": ("✓", "Allowed", "Shown to the model"),
+    "denied": ("✗", "Denied", "Withheld from the model"),
+    "cancelled": ("–", "Withdrawn", "Withdrawn"),
 }
-EDIT_KEY = "e"
-#: What each answer looks like once it is given: mark and word.
-ANSWERED = {"allowed": ("✓", "Allowed"), "denied": ("✗", "Denied"), "cancelled": ("–", "Withdrawn")}
+#: Longest title shown whole, in characters.
+TITLE = 300
 
 
 def permission(state: PermissionState, controls: bool) -> Html:
@@ -33,45 +32,80 @@ def permission(state: PermissionState, controls: bool) -> Html:
     return _card(state, controls) if state.status == "pending" else _line(state)
 
 
+# -- answered --------------------------------------------------------------------------------------------
+
+
 def _line(state: PermissionState) -> Html:
-    mark, word = ANSWERED.get(state.status, ("◇", state.status))
-    said = state.explanation[:1].upper() + state.explanation[1:] or word
     call = state.request.tool_call
-    if state.edited is not None:
-        said += f", in place of {_call(call)}"
-        call = replace(call, arguments=state.edited)
-    if state.status == "cancelled":
-        said = f"{word}: {state.explanation}" if state.explanation else word
+    asked = signature(call.name, call.arguments, 80)
+    said = tag("span", _said(state), dir="auto")
+    if state.edited is None:
+        body = tag("span", tag("bdi", tag("code", asked)), " ", said, _when(state), class_="acp-said")
+    else:
+        ran = tag("bdi", tag("code", signature(call.name, state.edited, 80)))
+        instead = join([", in place of ", tag("bdi", tag("code", asked))])
+        body = tag(
+            "details",
+            tag("summary", ran, " ", said, instead, _when(state)),
+            tag("p", "The model asked for:", class_="acp-label"),
+            arguments_list(call.arguments),
+            tag("p", "What ran:", class_="acp-label"),
+            arguments_list(state.edited),
+        )
+    mark, _, _ = ANSWERED.get(state.status, ("◇", "", ""))
     return tag(
         "div",
         tag("span", mark, class_="acp-mark", aria_hidden="true"),
         " ",
-        tag("bdi", tag("code", _call(call))),
-        " ",
-        tag("span", said, dir="auto"),
-        tag("span", f" · {clock(state.answered)}", class_="acp-quiet acp-num") if state.answered else None,
+        body,
         class_="acp-permission acp-answered",
         data_request=state.request_id,
         data_status=state.status,
     )
 
 
+def _said(state: PermissionState) -> str:
+    """Who answered, and how: `Allowed by rule 3`."""
+    _, word, of_result = ANSWERED.get(state.status, ("", state.status, state.status))
+    if state.request.subject == "result":
+        word = of_result
+    if state.status == "cancelled":
+        return f"{word}: {state.explanation}" if state.explanation else word
+    if state.explanation.startswith(state.status):
+        return word + state.explanation.removeprefix(state.status)
+    return state.explanation[:1].upper() + state.explanation[1:] or word
+
+
+def _when(state: PermissionState) -> Html | None:
+    return tag("span", f" · {clock(state.answered)}", class_="acp-quiet acp-num") if state.answered else None
+
+
+def clock(at: float | None) -> str:
+    """Local time of day, `14:03`."""
+    return time.strftime("%H:%M", time.localtime(at)) if at else ""
+
+
+# -- pending ---------------------------------------------------------------------------------------------
+
+
 def _card(state: PermissionState, controls: bool) -> Html:
     request, call = state.request, state.request.tool_call
-    written = "".join(
-        [request.title, request.description or "", call.name, request.preview or "", *_texts(call.arguments)]
-    )
-    warning = "Some characters here are invisible or change the direction of text. They are shown as U+…"
-    heading = request.title if request.title not in ("", call.name, f"Approve {call.name}?") else None
+    shown = _result(request.result) if request.subject == "result" else request.content
+    name = tag("bdi", tag("code", call.name))
+    if request.subject == "result":
+        heading = tag("h4", "Let the model read what ", name, " returned?")
+    else:
+        heading = tag("h4", "Approve ", name, "?")
     return tag(
         "div",
-        tag("h4", "Approve ", tag("bdi", tag("code", call.name)), "?"),
-        tag("p", heading, dir="auto") if heading else None,
-        tag("p", request.description, class_="acp-quiet", dir="auto") if request.description else None,
-        tag("p", "⚠ ", warning, class_="acp-warning", role="note") if misleads(written) else None,
+        heading,
+        *_words(request),
+        tag("p", "⚠ ", HIDDEN, class_="acp-warning", role="note") if _misleads(request, shown) else None,
         arguments_list(call.arguments),
-        preview(request.preview) if request.preview else None,
-        join(_answers(state)) if controls else tag("p", "Waiting for an answer.", class_="acp-quiet"),
+        tag("p", "⚠ ", request.preview_error, class_="acp-warning") if request.preview_error else None,
+        *blocks(shown),
+        _deadline(state),
+        join(answers(request)) if controls else tag("p", "Waiting for an answer.", class_="acp-quiet"),
         class_="acp-permission",
         data_request=state.request_id,
         data_status="pending",
@@ -79,6 +113,45 @@ def _card(state: PermissionState, controls: bool) -> Html:
         aria_label=f"Approval needed: {call.name}",
         tabindex=0 if controls else None,
     )
+
+
+HIDDEN = "Some characters here are invisible or change the direction of text. They are shown as U+…"
+
+
+def _words(request: RequestPermission) -> Iterator[Html]:
+    """What was wrong before, and what the agent says itself, where that is more than the heading says."""
+    name = request.tool_call.name
+    if request.problem:
+        said = f"✗ Your answer could not be used: {request.problem}"
+        yield tag("p", said, class_="acp-problem", role="alert", dir="auto")
+    if request.subject == "call" and request.title not in ("", name, f"Approve {name}?"):
+        yield tag("p", shortened(request.title, TITLE), dir="auto")
+    if request.description:
+        yield (
+            block(request.description, "description")
+            if len(request.description) > TITLE
+            else tag("p", request.description, class_="acp-quiet", dir="auto")
+        )
+
+
+def _result(result: Any) -> tuple[Content, ...]:
+    """What a tool returned, with secrets masked."""
+    found = masked(result)
+    return (Text(found) if isinstance(found, str) else Code(as_json(found, 2), "json"),)
+
+
+def _misleads(request: RequestPermission, shown: tuple[Content, ...]) -> bool:
+    said = [
+        request.title,
+        request.description,
+        request.problem,
+        request.preview_error,
+        request.tool_call.name,
+    ]
+    options = (text for option in request.options for text in (option.name, option.reach))
+    covers = (text for one in request.covers for text in (one.argument, one.value))
+    texts = [*filter(None, [*said, *options, *covers]), *_texts(request.tool_call.arguments), *written(shown)]
+    return any(map(misleads, texts))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -94,102 +167,49 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _call(call: ToolCall) -> str:
-    return signature(call.name, call.arguments, 80)
+def _deadline(state: PermissionState) -> Html | None:
+    if state.request.timeout is None:
+        return None
+    until = time.strftime("%H:%M:%S", time.localtime(state.asked + state.request.timeout))
+    return tag("p", f"Without an answer by {until} it is denied.", class_="acp-quiet acp-num")
 
 
-def clock(at: float | None) -> str:
-    """Local time of day, `14:03`."""
-    return time.strftime("%H:%M", time.localtime(at)) if at else ""
+# -- several of one kind ---------------------------------------------------------------------------------
 
 
-def _answers(state: PermissionState) -> Iterator[Html]:
-    call, options = state.request.tool_call, state.request.options
-    buttons = list(_options(options))
-    editable = any(option.kind.startswith("allow") for option in options) and bool(call.arguments)
-    if editable:
-        edit = _button("Edit arguments", EDIT_KEY, data_action="edit-arguments", aria_expanded="false")
-        after_yes = (at for at, option in enumerate(options) if not option.kind.startswith("allow"))
-        buttons.insert(next(after_yes, len(buttons)), edit)
-    reason = _button(
-        "Deny with a reason…", look="acp-bare", data_action="deny-with-reason", aria_expanded="false"
-    )
-    yield tag("div", *buttons, reason, _scope(state.request), class_="acp-answers")
-    label = "Reason, which the model reads"
-    field = tag("input", name="reason", aria_label=label, autocomplete="off", dir="auto")
-    yield _form("deny-with-reason", label, field, "Deny", "acp-danger")
-    if editable:
-        yield _edit_form(call)
+def together(pending: list[PermissionState]) -> Iterator[tuple[str, Html]]:
+    """For each tool of which several calls wait: its name, and the buttons that answer them all."""
+    calls = [state for state in pending if state.request.subject == "call"]
+    for name, times in Counter(state.request.tool_call.name for state in calls).items():
+        if times > 1:
+            yield name, _together(name, [state for state in calls if state.request.tool_call.name == name])
 
 
-def _edit_form(call: ToolCall) -> Html:
-    written = editable_json(masked(call.arguments))
-    if len(written) > WHOLE:
-        note = tag("p", "Too long to edit here: use %acp approve --var NAME.", class_="acp-quiet")
-        return tag("form", note, _back(), class_="acp-form", data_action="edit-arguments", hidden=True)
-    rows = min(14, written.count("\n") + 2)
-    label = "Arguments of this one call, as JSON"
-    field = tag("textarea", written, name="arguments", aria_label=label, spellcheck="false", rows=rows)
-    return _form("edit-arguments", label, field, "Allow with these arguments", "acp-primary")
+def _together(name: str, states: list[PermissionState]) -> Html:
+    ids = as_json([state.request_id for state in states])
+    allowed = all(choosable(state.request.options, "allow_once") for state in states)
+    what = f"all {count(len(states), 'call')} of {name}"
 
+    def button(word: str, look: str) -> Html:
+        return tag(
+            "button",
+            f"{word} all {len(states)}",
+            type="button",
+            class_=f"acp-btn {look}",
+            data_action="answer-all",
+            data_answer=word.lower(),
+            data_requests=ids,
+            aria_label=f"{word} {what}",
+        )
 
-def _form(action: str, label: str, field: Html, submit: str, look: str) -> Html:
-    """A form that the button with the same action opens."""
-    button = tag("button", submit, class_=f"acp-btn {look}")
     return tag(
-        "form",
-        tag("label", label, field),
-        button,
-        _back(),
-        class_="acp-form",
-        data_action=action,
-        hidden=True,
+        "div",
+        tag("span", f"{count(len(states), 'call')} of "),
+        tag("bdi", tag("code", name)),
+        " wait, each with arguments of its own, as shown above.",
+        button("Allow", "acp-primary") if allowed else None,
+        button("Deny", "acp-danger"),
+        class_="acp-together acp-answers",
+        role="group",
+        aria_label=f"Answer {what}",
     )
-
-
-def _back() -> Html:
-    return tag("button", "Back", type="button", class_="acp-btn acp-bare", data_action="close-form")
-
-
-def _options(options: tuple[PermissionOption, ...]) -> Iterator[Html]:
-    """A button for each option. One id for two options is ambiguous: such an answer cannot be given."""
-    times = Counter(option.option_id for option in options)
-    keys = set[str]()
-    for option in options:
-        key, look = KINDS.get(option.kind, (None, None))
-        twice = times[option.option_id] > 1
-        if twice or key in keys:
-            key = None
-        if key:
-            keys.add(key)
-        unknown = None if option.kind in KINDS else tag("span", f" ({option.kind})", class_="acp-quiet")
-        label = join([option.label, tag("span", " (ambiguous)", class_="acp-quiet") if twice else unknown])
-        yield _button(label, key, look, data_option=option.option_id, data_kind=option.kind, disabled=twice)
-
-
-def _button(
-    label: str, key: str | None = None, look: str | None = None, **attributes: str | bool | None
-) -> Html:
-    return tag(
-        "button",
-        tag("bdi", label),
-        tag("kbd", key, aria_hidden="true") if key else None,
-        type="button",
-        class_=f"acp-btn {look}" if look else "acp-btn",
-        data_key=key,
-        aria_keyshortcuts=key if key is None or key.islower() else f"Shift+{key}",
-        **attributes,
-    )
-
-
-def _scope(request: RequestPermission) -> Html | None:
-    """What the answers cover, and why some cannot be given."""
-    ids = [option.option_id for option in request.options]
-    lines: list[Html] = []
-    if any(option.kind.endswith("_always") for option in request.options):
-        name = tag("bdi", request.tool_call.name)
-        words = " with these arguments, in this session. Revoke with %acp rules."
-        lines.append(tag("span", "“Always” covers ", name, words))
-    if len(set(ids)) < len(ids):
-        lines.append(tag("span", "Ambiguous: several answers have one id, so none can be given."))
-    return tag("span", join(lines, " "), class_="acp-scope") if lines else None

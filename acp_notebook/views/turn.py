@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from ..protocol.messages import FINAL_STATUSES, Notice
 from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
+from .content import blocks
 from .html import Html, tag
 from .markdown import Answer, PlainText
-from .parts import Memo, Part, Run
-from .permission import permission
+from .parts import Memo, Part, Run, slot_name
+from .permission import permission, together
 from .values import arguments_list, block, count, seconds, shown, signature, spent
 
 #: Tool call status → mark, and what is said beside it (None: nothing, but screen readers hear the status).
@@ -61,6 +62,9 @@ def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool
             final = position < last or turn.stop_reason is not None
             name = f"{key}.i{position}"
             yield from memo.parts(name, _item, item, name, within, memo, final, controls)
+    pending = [item for item in turn.items if isinstance(item, PermissionState) and item.status == "pending"]
+    if controls and len(pending) > 1:
+        yield from (Part(slot_name(key, "all", name), key, html) for name, html in together(pending))
     if turn.stop_reason is not None:
         yield from _end(turn, key)
 
@@ -137,6 +141,8 @@ def _tool_call(call: ToolCallState) -> Html:
         "details",
         summary,
         arguments_list(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) and given else None,
+        # a call that waits for approval shows them on its card
+        *(blocks(call.content, OUTPUT) if call.status != "paused" else ()),
         _labelled("printed", block(call.printed, "printed", OUTPUT)) if call.printed else None,
         _labelled("result", shown(call.raw_output, "result", OUTPUT))
         if call.raw_output is not None

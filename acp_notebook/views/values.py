@@ -29,16 +29,19 @@ def as_json(value: Any, indent: int | None = None) -> str:
 
 
 def editable_json(value: Any) -> str:
-    """JSON for a text field: characters that mislead are written as escapes and come back as they were."""
+    """JSON for a text field: what misleads is written as escapes in its strings and comes back as it was."""
 
     def escaped(match: re.Match[str]) -> str:
-        return json.dumps(match[0])[1:-1]
+        return json.dumps(match[0])[1:-1].replace(" ", "\\u0020")
 
-    return re.sub(
-        r"[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]",
-        escaped,
-        as_json(value, 2),
-    )
+    return _STRING.sub(lambda string: _MISLEADING.sub(escaped, string[0]), as_json(value, 2))
+
+
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+#: All but the characters that look like what they are, and runs of blanks that push text out of sight.
+_MISLEADING = re.compile(
+    r" {33,}|[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]"
+)
 
 
 def signature(name: str, arguments: Any, limit: int = 120) -> str:

@@ -16,8 +16,10 @@ import traitlets
 from ..errors import AcpError, PlanChanged
 from ..session.session import Session
 from ..session.state import Closed, Event, SessionState
+from ..text import plain
 from .bundle import live_stylesheet, module, static_bundle
 from .commands import Message, carry_out, entry_now, pending_request
+from .fields import FieldError
 from .html import Html, tag
 from .parts import Layout, Memo, all_parts, diff, layout
 from .session import Render, render_session, render_turn
@@ -200,7 +202,9 @@ class View(anywidget.AnyWidget):
             else:
                 file = carry_out(self._session, message)
         except AcpError as error:
-            answer = {**answer, "t": "error", "text": str(error)}
+            answer = {**answer, "t": "error", "text": plain(str(error))}
+            if isinstance(error, FieldError):
+                answer["field"] = error.field
         except Exception as error:
             log.exception("%s: %r failed", self._session.name, message.get("action"))
             answer = {**answer, "t": "error", "text": f"{type(error).__name__}: {error}. See %acp log."}

@@ -1,17 +1,22 @@
-"""Pictures of views, light and dark: `python tests/browser/picture.py FOLDER`."""
+"""Pictures of views, light and dark: `python tests/browser/picture.py FOLDER [SCENE…]`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from acp_notebook.agent.projection import diff
 from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry
+from acp_notebook.protocol.content import Code, Diff, Table, Text
+from acp_notebook.protocol.messages import PermissionOption
+from acp_notebook.protocol.rules import EXACT, Covers
 from acp_notebook.views.widget import session_view
 from harness.jupyter import launch
 from harness.puppet import PLAN, PuppetSession, pages, typical
@@ -41,6 +46,28 @@ SCRIPTS = Plan(
     ),
     title="תוכנית",
 )
+
+
+NOTES = "".join(f"line {n}\n" for n in range(1, 41))
+REACH = "write_file with exactly these arguments, this session"
+REMEMBERED = (
+    PermissionOption("allow_once", "Allow once", "allow_once"),
+    PermissionOption("allow_always", "Always allow", "allow_always", REACH),
+    PermissionOption("reject_once", "Deny", "reject_once"),
+    PermissionOption("reject_always", "Always deny", "reject_always", REACH),
+)
+COVERS = (EXACT, Covers("under", "path", "notes/"), Covers("equals", "path", '"notes/a.md"'), Covers("tool"))
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "Relative to the working folder."},
+        "text": {"type": "string"},
+        "mode": {"enum": ["replace", "append"], "default": "replace"},
+        "retries": {"type": "integer", "default": 0},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["path", "text"],
+}
 
 
 def asking(tab: Page, session: PuppetSession) -> None:
@@ -101,6 +128,77 @@ def scripts(tab: Page, session: PuppetSession) -> None:
     plan(tab, session, SCRIPTS)
 
 
+def request(session: PuppetSession, content: Sequence[Diff | Code | Table | Text], **fields: Any) -> None:
+    arguments = {"path": "notes/a.md", "text": NOTES.replace("line 20", "line twenty"), "tags": ["a"]}
+    session.prompt("Go")
+    session.request(
+        "write_file",
+        arguments,
+        REMEMBERED,
+        content=tuple(content),
+        covers=COVERS,
+        parameters=PARAMETERS,
+        **fields,
+    )
+
+
+def changes(tab: Page, session: PuppetSession) -> None:
+    edited = NOTES.replace("line 4\n", "").replace("line 35", "line thirty-five\nand more")
+    kinds = [
+        diff("notes/a.md", NOTES, edited),
+        diff("new.md", None, "# New\n\ntext\n"),
+        diff("old.md", "a\nb\n", None),
+        diff("full.md", "all\nof\nit\n", ""),
+    ]
+    request(session, kinds)
+    expect(tab.locator(".acp-change")).to_have_count(4)
+
+
+def code(tab: Page, session: PuppetSession) -> None:
+    python = 'def f(x: int) -> str:\n    """Says it."""\n    return "a" * 3  # three \u202e times\n'
+    sql = "SELECT name, 'x' FROM people -- all\nWHERE age > 18"
+    bash = 'for f in *.txt; do rm "$f"; done  # gone'
+    table = Table(("region", "rows \u202e"), (("North", "12"), ("South\u200b", "9")), "Not shown: 3 columns.")
+    request(
+        session,
+        [
+            Code(python, "python"),
+            Code(bash, "bash"),
+            Code(sql, "sql"),
+            Code('{"a": [1, true]}', "json"),
+            table,
+        ],
+        preview_error="No preview: 'x' is outside of the working folder: its file is not read.",
+        problem="retries: Input should be a valid integer: the call still waits",
+        timeout=600,
+    )
+    expect(tab.locator(".acp-block")).to_have_count(5)
+
+
+def fields(tab: Page, session: PuppetSession) -> None:
+    request(session, [])
+    tab.get_by_role("button", name="Edit arguments").click()
+    tab.locator(".acp-field[data-name=retries] input:not([type=checkbox])").fill("many")
+    tab.get_by_role("button", name="Allow with these arguments").click()
+    expect(tab.get_by_role("alert")).to_contain_text("whole number")
+
+
+def always(tab: Page, session: PuppetSession) -> None:
+    request(session, [])
+    tab.get_by_role("button", name="Always…").click()
+
+
+def several(tab: Page, session: PuppetSession) -> None:
+    request(session, [])
+    session.request("write_file", {"path": "b.md", "text": ""}, REMEMBERED)
+    session.request("fetch", {"url": "https://x.y"}, result={"token": "t", "text": "hello"}, subject="result")
+    answered = session.permissions[0]
+    expect(tab.get_by_role("button", name="Allow all 2 calls of write_file")).to_be_visible()
+    session.request("write_file", {"path": "b.md", "text": "c"}, REMEMBERED)
+    answered.allow(arguments={"path": "notes/c.md", "text": "other"})
+    expect(tab.locator(".acp-answered")).to_be_visible()
+
+
 SCENES: tuple[Callable[[Page, PuppetSession], None], ...] = (
     asking,
     tools,
@@ -110,14 +208,19 @@ SCENES: tuple[Callable[[Page, PuppetSession], None], ...] = (
     exports,
     thousand,
     scripts,
+    changes,
+    code,
+    fields,
+    always,
+    several,
 )
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *names: str) -> None:
     folder.mkdir(exist_ok=True)
     with pages(), sync_playwright() as playwright:
         browser = launch(playwright)
-        for scene in SCENES:
+        for scene in (one for one in SCENES if one.__name__ in names or not names):
             for theme in ("light", "dark"):
                 session = PuppetSession(ThreadHost(), on_unattended="wait")
                 tab = browser.new_page(viewport={"width": 900, "height": 820})
@@ -133,4 +236,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
