@@ -16,6 +16,12 @@ from .session import plan_of, render_plan
 from .widget import View
 
 
+class AnyPlan(traitlets.Any):
+    """Takes whatever can be a plan; a None, too, has to get as far as where it is refused."""
+
+    allow_none = False
+
+
 class PlanView(View):
     """One plan of a session, live: for dashboards, beside other widgets, linked with them.
 
@@ -23,7 +29,7 @@ class PlanView(View):
     it was then and without controls; `close()` ends it.
     """
 
-    plan = traitlets.Any(allow_none=False)
+    plan = AnyPlan()
     """The plan, a `Plan`. Setting it, also to Markdown text or a list of steps, replaces the session's plan
     as a person's edit, and raises `PlanError` or `SessionClosed` when that cannot be."""
 
