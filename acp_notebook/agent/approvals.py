@@ -256,9 +256,13 @@ class Approvals:
 
     # -- may the model read it? ----------------------------------------------------------------------
 
+    def reviews(self, tool: ToolDefinition) -> bool:
+        """Whether a person sees what the tool returns before the model does."""
+        return self._bridge.reviews(tool)
+
     async def review(self, call: ToolCallPart, tool: ToolDefinition, result: Any) -> Any:
         """What the model reads of a result: the result, another one in its place, or that it is withheld."""
-        if not self._bridge.reviews(tool):
+        if not self.reviews(tool):
             return result
         request = review_request(call, tool, result, self._bridge.timeout)
         outcome = await ask(self._client, self._outbox, request)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -95,12 +95,13 @@ class SessionCapability(AbstractCapability[Any]):
     offer: Offer
     requested: Callable[[Model, ModelSettings | None], None]
     capture: Capture | None = None
+    _allowed: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
         return lambda ctx: self.thinking.model_settings()
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return SessionToolset(toolset, self.plan_tools, self.offer)
+        return SessionToolset(toolset, self.plan_tools, self.offer, self._allowed)
 
     async def prepare_output_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
@@ -194,17 +195,18 @@ class SessionCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
-        """Run a step's tool. It is part of a call that is shown, so it is itself only if a person was asked.
+        """Run a step's tool. It is part of a call that is shown, so it is itself only if a person is asked.
 
         Its result goes to later steps as it is, and to the model by way of that call.
         """
-        if not ctx.tool_call_approved:
+        if not ctx.tool_call_approved and not self.approvals.reviews(tool_def):
             return await self._run(ctx, call, tool_def, args, handler)
         call_id = call.tool_call_id
         shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress", **shown)
         try:
             result = await self._run(ctx, call, tool_def, args, handler)
+            result = await self.approvals.review(call, tool_def, result)
         except Exception as error:
             self.outbox.tool_call(call_id, status="failed", reason=explain(error))
             raise
@@ -243,7 +245,8 @@ class SessionCapability(AbstractCapability[Any]):
         for call, decision in zip(requests.approvals, decisions, strict=True):
             if isinstance(call, StepCall) and isinstance(decision, ToolDenied):  # no event tells of it
                 shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
-                self.outbox.tool_call(call.tool_call_id, status="failed", reason="denied", **shown)
+                reason = self.approvals.reasons.get(call.tool_call_id, "denied")
+                self.outbox.tool_call(call.tool_call_id, status="failed", reason=reason, **shown)
         return requests.build_results(
             approvals={call.tool_call_id: d for call, d in zip(requests.approvals, decisions, strict=True)},
             calls={call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls},
@@ -262,6 +265,7 @@ class SessionCapability(AbstractCapability[Any]):
         pydantic-ai would end the turn then.
         """
         asked: list[Mapping[str, Any]] = []
+        self._allowed.pop(call.tool_call_id, None)  # of an earlier call with this id
         while True:
             try:
                 result = await handler(args)
@@ -282,7 +286,7 @@ class SessionCapability(AbstractCapability[Any]):
                 raise ToolFailed(decision.message)
             if decision.override_args is not None:
                 raise ToolFailed(f"{tool_def.name} has begun: its arguments cannot be changed any more.")
-            ctx.tool_call_metadata = metadata
+            self._allowed[call.tool_call_id] = metadata
             self.outbox.tool_call(call.tool_call_id, status="in_progress")
 
 

@@ -160,11 +160,13 @@ class SessionToolset(WrapperToolset[Any]):
     """Around the agent's toolset, for one run.
 
     Plan tools are put in here and not by the run's `toolsets`, where every step would pay for combining two
-    sets. An agent's own tool of the same name stays the agent's.
+    sets. An agent's own tool of the same name stays the agent's. `allowed` is what a call was allowed that
+    has asked again, by its id: the tool finds it as its `ctx.tool_call_metadata`.
     """
 
     plan_tools: PlanToolset
-    offer: Offer  # which the copies that pydantic-ai makes for each step share
+    offer: Offer  # this and the next are shared by the copies that pydantic-ai makes for each step
+    allowed: Mapping[str, Mapping[str, Any]]
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         own = await self.wrapped.get_tools(ctx)
@@ -179,6 +181,8 @@ class SessionToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
+        if allowed := self.allowed.get(ctx.tool_call_id or ""):
+            ctx = replace(ctx, tool_call_metadata=allowed)
         owner = self.plan_tools if tool.toolset is self.plan_tools else self.wrapped
         return await owner.call_tool(name, tool_args, ctx, tool)
 
