@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from .tools import StepOptions, StepTool
+from .tools import StepTool
 
 #: What a task may need to end after it was cancelled, in seconds. What takes longer runs on a thread.
 _GRACE = 0.05
@@ -40,7 +40,7 @@ def called(tool: StepTool, args: dict[str, Any]) -> Any:
 
 async def attempt(
     call: Callable[[], Coroutine[Any, Any, Any]],
-    options: StepOptions,
+    tool: StepTool,
     flight: Flight,
     final: tuple[type[Exception], ...],
 ) -> Any:
@@ -49,9 +49,10 @@ async def attempt(
     Raises:
         TimeoutError: nothing came in time, and the tool may not be tried again.
     """
+    options = tool.options
     for number in count(1):
         try:
-            return await _limited(call(), options.timeout, flight)
+            return await _limited(call(), tool, flight)
         except final:
             raise
         except Exception as error:
@@ -62,22 +63,22 @@ async def attempt(
             await asyncio.sleep(wait)
 
 
-async def _limited(call: Coroutine[Any, Any, Any], timeout: float | None, flight: Flight) -> Any:
-    """Await a call, at most `timeout` seconds; it is left if it goes on after that or a cancellation.
+async def _limited(call: Coroutine[Any, Any, Any], tool: StepTool, flight: Flight) -> Any:
+    """Await a call as long as it may take; after that, or a cancellation, it is left to itself.
 
     Awaiting it without a task of its own would wait for the thread of a sync tool even then.
     """
-    task = asyncio.ensure_future(call)
+    task, timeout = asyncio.ensure_future(call), tool.options.timeout
     try:
         done, _ = await asyncio.wait({task}, timeout=timeout)
     except asyncio.CancelledError:
-        flight.may_still_run = not await _stopped(task)
+        flight.may_still_run = not await _stopped(task) or not tool.is_async
         raise
     if done:
         if task.cancelled():
             raise RuntimeError("the tool cancelled itself")
         return task.result()
-    flight.may_still_run = not await _stopped(task)
+    flight.may_still_run = not await _stopped(task) or not tool.is_async
     still = ", and may still be running" if flight.may_still_run else ""
     raise TimeoutError(f"no result within {timeout:g} s{still}")
 

@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from ..errors import StepProblem
 from .attempts import Denied, Flight, attempt, called
+from .events import Outcome
 from .isolate import isolated
 from .plan import Step
 from .references import references, resolve
@@ -71,6 +72,12 @@ class Calls:
                 except (ModelRetry, ToolFailed) as error:
                     yield StepProblem(f"step {step.step_id!r}", error.message)
 
+    def count(self, outcomes: Iterable[tuple[Step, Outcome]]) -> None:
+        """Add the direct calls that succeeded to the usage; the tool manager has counted its own."""
+        for step, outcome in outcomes:
+            if step.tool.function is not None and outcome.status == "ok":
+                self._usage.tool_calls += 1 if step.for_each is None else len(outcome.result)
+
     async def __call__(self, step: Step, args: dict[str, Any], flight: Flight) -> Any:
         """Call a step's tool. Raises `Denied`, and whatever the tool raises."""
         if step.tool.function is not None:
@@ -89,9 +96,7 @@ class Calls:
             value = await asyncio.to_thread(called, tool, given)
             return await value if inspect.isawaitable(value) else value
 
-        value = await _rules(tool, call, flight)
-        self._usage.tool_calls += 1
-        return value
+        return await _rules(tool, call, flight)
 
     async def _managed(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
         self._flights[flight.call_id] = tool, flight
@@ -128,10 +133,9 @@ class _Attempts(WrapperToolset[Any]):
 
 
 async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:
-    options = tool.options
-    if tool.is_async and options.timeout is None and not options.retries:
+    if tool.is_async and tool.options.timeout is None and not tool.options.retries:
         return await call()  # it hears of a cancellation itself
-    return await attempt(call, options, flight, _FINAL)
+    return await attempt(call, tool, flight, _FINAL)
 
 
 def _never(reference: object) -> Any:

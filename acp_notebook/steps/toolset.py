@@ -158,7 +158,10 @@ class StepToolset(WrapperToolset[Any]):
             observer=self._observer,
         )
         self._runs.append((ctx.conversation_id, run))
-        await run.run()
+        try:
+            await run.run()
+        finally:
+            calls.count((step, run.outcomes[step.step_id]) for step in steps)
         return answer(run, notes)
 
     async def _read(
