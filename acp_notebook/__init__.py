@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from .protocol.rules import Covers, Rule
     from .session.permissions import PermissionRequest
     from .session.turn import Turn
-    from .sweeps import Sweep
     from .steps.app import StepApp
     from .steps.events import StepEvent
     from .steps.tools import Sharable, StepOptions
     from .steps.toolset import StepToolset
+    from .sweeps import Sweep
 
 __version__ = "0.1.0"
 
@@ -92,8 +92,8 @@ __all__ = [
     "StepEvent",
     "StepOptions",
     "StepToolset",
-    "Table",
     "Sweep",
+    "Table",
     "TaskPlan",
     "Text",
     "Think",

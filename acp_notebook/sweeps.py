@@ -41,11 +41,11 @@ class Sweep(client.Sweep):
             self._table.replace(table)
         if self._live is not None:
             before, live, output = self._live
-            output.replace(view.bundle(view.turn_piece(before)))
+            output.replace(view.bundle(view.turn_piece(before), styled=False))
             live.close()
         self._live = None if row is None else self._show_live(row)
         if row is None and (picture := view.picture_piece(self)):
-            Output(view.bundle(picture))
+            Output(view.bundle(picture, styled=False))
 
     def _show_live(self, row: client.SweepRow) -> tuple[client.SweepRow, View, Output]:
         from .views.widget import turn_view

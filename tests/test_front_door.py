@@ -57,6 +57,7 @@ NAMES = {
     "StepEvent",
     "StepOptions",
     "StepToolset",
+    "Sweep",
     "Table",
     "TaskPlan",
     "Text",

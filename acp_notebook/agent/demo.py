@@ -29,6 +29,8 @@ PLAN = (
     ("Summarise age and income by region", "low"),
 )
 
+WRITTEN = "The plan is written. To have it done, press *Start working* beside it, or run `%acp work`."
+
 HELP = """\
 I am a **scripted demo**, not a language model: I know a few prompts, and work on a small made-up survey \
 with real tools. Try one of these:
@@ -88,12 +90,12 @@ def clean(turn: Turn) -> Generator[Step, Any, None]:
     may_work = "fill_missing" in turn.tools
     entries = [{"content": text, "priority": rank} for text, rank in PLAN]
     if "acp_task_plan" in turn.outputs:  # in plan mode, where the plan is the answer
-        yield Say("The plan is written. To have it done, switch to agent mode and tell me to `continue`.")
+        yield Say(WRITTEN)
         yield Output("acp_task_plan", plan_md=report(findings, title="What I see"), plan_entries=entries)
     elif "acp_set_plan" in turn.tools:
         yield Call("acp_set_plan", entries=entries)
         if not may_work:
-            yield Say("The plan is written. To have it done, switch to agent mode and tell me to `continue`.")
+            yield Say(WRITTEN)
         elif turn.prompt.lstrip().lower().startswith("plan"):
             yield Say("The plan is written. Change it as you like, then tell me to `continue`.")
         else:

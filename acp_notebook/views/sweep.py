@@ -41,8 +41,8 @@ def sweep_bundle(sweep: Sweep) -> dict[str, str]:
     return bundle(table_piece(sweep), *turns, *filter(None, [picture_piece(sweep)]))
 
 
-def bundle(*pieces: Piece) -> dict[str, str]:
-    """Pieces as one output."""
+def bundle(*pieces: Piece, styled: bool = True) -> dict[str, str]:
+    """Pieces as one output; not `styled` where it stands below one that is, whose stylesheet holds for both."""
     view = tag(
         "div",
         *(piece.html for piece in pieces),
@@ -51,7 +51,7 @@ def bundle(*pieces: Piece) -> dict[str, str]:
         role="region",
         aria_label="Sweep",
     )
-    style = Html(f"<style>{static_stylesheet()}</style>")
+    style = Html(f"<style>{static_stylesheet()}</style>") if styled else None
     return {
         "text/html": tag("div", style, view, class_="acp-static"),
         "text/markdown": "\n\n".join(piece.markdown for piece in pieces),
@@ -73,9 +73,15 @@ def turn_piece(row: SweepRow) -> Piece:
     assert row.turn is not None
     view = assemble(render_turn(row.turn.number)(row.session.state, Memo(), False))
     html = tag("details", tag("summary", row.label), view)
-    answer = row.answer or row.error or "no answer"
-    markdown = f"**{escaped(plain(row.label))}:**\n\n{harmless(plain(answer))}"
-    return Piece(html, markdown, f"{plain(row.label)}:\n{plain(answer)}")
+    label, answer = plain(row.label), plain("\n\n".join(filter(None, [row.error, row.answer])))
+    markdown, text = [f"**{escaped(label)}:**"], [f"{label}:"]
+    if row.plan.entries:
+        markdown.append(row.plan.to("md"))
+        text.append(str(row.plan))
+    if answer:
+        markdown.append(harmless(answer))
+        text.append(answer)
+    return Piece(html, "\n\n".join(markdown), "\n".join(text))
 
 
 def picture_piece(sweep: Sweep) -> Piece | None:
@@ -128,7 +134,8 @@ def _answer(row: SweepRow) -> str:
     line = " ".join(re.sub(r"(?m)^\s*#+\s", "", row.answer).split())
     line = line if len(line) <= ANSWER else line[: ANSWER - 1] + "…"
     error = f"✗ {row.error}" if row.error else None
-    return " · ".join(filter(None, [error, line])) or WORDS.get(row.status, "")
+    said = " · ".join(filter(None, [error, line])) or WORDS.get(row.status, UNKNOWN)
+    return "the plan" if said == UNKNOWN and row.plan.entries else said
 
 
 # -- table -----------------------------------------------------------------------------------------------

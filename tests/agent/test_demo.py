@@ -18,7 +18,7 @@ from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.messages import ModelMessage, ThinkingPart, ToolReturnPart
 
 import acp_notebook
-from acp_notebook.agent.demo import PLAN, call_for, demo_agent
+from acp_notebook.agent.demo import PLAN, WRITTEN, call_for, demo_agent
 from acp_notebook.agent.survey import Survey
 
 FILE = Path(acp_notebook.__file__).parent / "data" / "survey.csv"
@@ -277,7 +277,7 @@ def test_entries_moved_while_an_approval_waits_are_still_the_ones_marked():
 
 def test_plan_mode_writes_the_plan_and_agent_mode_carries_it_out():
     session = Session(mode="plan")
-    assert "switch to agent mode" in session.ask("Clean the survey data")
+    assert WRITTEN in session.ask("Clean the survey data")
     assert [entry["content"] for entry in session.plan] == [text for text, _ in PLAN]
     assert session.statuses == ["pending"] * 6
     assert "switch to agent mode" in session.ask("continue")
@@ -407,9 +407,7 @@ def test_in_a_session_the_plan_of_plan_mode_is_the_answer_and_agent_mode_carries
     session = hosted(demo_agent(delay=0), mode="plan", on_unattended="allow")
     turn = session.ask("Clean the survey data")
     assert isinstance(turn.output, acp_notebook.TaskPlan)
-    assert (
-        turn.text == "The plan is written. To have it done, switch to agent mode and tell me to `continue`."
-    )
+    assert turn.text == WRITTEN
     assert [(entry.content, entry.priority) for entry in session.plan] == list(PLAN)
     assert session.plan.content is not None and session.plan.content.startswith("### What I see")
     assert "switch to agent mode" in session.ask("continue").text
