@@ -231,11 +231,11 @@ class Approvals:
 
     def _presented(self, request: RequestPermission, call: ToolCallPart) -> RequestPermission:
         """The request with what a builder says of the call, after the tool's own words."""
-        session = self._context()
+        session, given = self._context(), call.args_as_dict()
         context = PermissionRequestContext(
             session=session,
-            tool_call=replace(call, args=call.args_as_json_str()),  # a copy: what runs is not the builder's
-            raw_input=to_jsonable_python(call.args_as_dict()),
+            tool_call=ToolCallPart(call.tool_name, for_page(given), call.tool_call_id),
+            raw_input=for_page(given),  # copies: what runs is not the builder's to change
             cwd=session.cwd,
             kind=request.tool_call.kind,
             projection_maps=self._projection_maps,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,9 @@ class Remembered:
 
     def _looked_up(self, tool: str, arguments: Mapping[str, Any]) -> list[Rule]:
         """What a store knows that does not list what it has."""
-        keys = [key_of(tool, Covers("tool")), key_of(tool, exactly(arguments), in_short(arguments))]
+        keys = [key_of(tool, Covers("tool"))]
+        with suppress(TypeError, ValueError, RecursionError):  # a step's arguments may be any objects
+            keys.append(key_of(tool, exactly(arguments), in_short(arguments)))
         context = self._context()
         policies = ((key, self._store.get_policy(context, key)) for key in keys)
         found = [
