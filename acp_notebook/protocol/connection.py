@@ -29,7 +29,7 @@ class AgentInfo:
 
 
 #: Why an edit is refused where plans are not to be edited.
-NOT_OURS = "the plan belongs to the host application, which alone changes it"
+NOT_OURS = "the plan belongs to the host application, which alone changes it: change it there"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..plan import PRIORITIES, STATUSES, Plan, PlanHistory, Revision
+from ..plan import Plan, PlanHistory, Revision
 from ..plan.changes import Entries
 from ..plan.formats import FORMATS
 from ..session.state import PlanFile
@@ -13,6 +13,7 @@ from .history import changes_said, history_part, looking_part
 from .html import Html, join, tag
 from .markdown import markdown
 from .parts import Memo, Part, Run, slot_name
+from .row_tools import ADD, ROW_TOOLS
 from .rows import Look, RowList, row_html
 from .values import block
 from .values import shown as value
@@ -200,8 +201,8 @@ def _items(shown: Shown, key: str, memo: Memo, far: Progress) -> Iterator[Part |
         yield Part(f"{key}.empty", key, tag("p", "No steps yet.", class_="acp-quiet acp-empty"))
     if shown.editable and not shown.past and plan.type == "items":
         if plan.entries:
-            yield Part(f"{key}.tools", key, _ROW_TOOLS)
-        yield Part(f"{key}.add", key, _ADD)
+            yield Part(f"{key}.tools", key, ROW_TOOLS)
+        yield Part(f"{key}.add", key, ADD)
 
 
 def _bar(far: Progress) -> Html:
@@ -236,59 +237,6 @@ def _numbered(entries: Entries, looks: dict[int, Look], slot: str) -> Run:
     )
 
 
-#: Operation → sign, what it does, and its key; for three of them the status that it sets, and what it is
-#: called where it sets it back.
-_BUTTONS: dict[str, tuple[str, str, str | None, str | None, str | None]] = {
-    "done": ("✓", "Mark as done", None, "completed", "Mark as not done"),
-    "start": ("▸", "Mark as in progress", None, "in_progress", "Mark as not in progress"),
-    "work": ("►", "Work on this one", None, None, None),
-    "skip": ("–", "Skip", None, "cancelled", "Do not skip"),
-    "edit": ("✎", "Edit", "Enter", None, None),
-    "up": ("↑", "Move up", "Alt+ArrowUp", None, None),
-    "down": ("↓", "Move down", "Alt+ArrowDown", None, None),
-    "remove": ("✕", "Remove", None, None, None),
-}
-
-
-def _row_tools() -> Html:
-    """The tools of a row, once for all rows: the page puts them where the pointer or the focus is."""
-    buttons = [
-        tag(
-            "button",
-            sign,
-            type="button",
-            class_="acp-btn acp-bare",
-            data_action="plan",
-            data_op=op,
-            data_status=status,
-            data_undo=undo,
-            title=label,
-            aria_keyshortcuts=shortcut,
-        )
-        for op, (sign, label, shortcut, status, undo) in _BUTTONS.items()
-    ]
-    fields = [
-        tag(
-            "select",
-            *(tag("option", value.replace("_", " "), value=value) for value in values),
-            data_field=name,
-            title=name.capitalize(),
-        )
-        for name, values in (("status", STATUSES), ("priority", PRIORITIES))
-    ]
-    grip = tag("span", "⠿", class_="acp-grip", title="Drag to move", aria_hidden="true")
-    tools = [*buttons[:4], *fields, *buttons[4:], grip]
-    return tag("span", *tools, class_="acp-row-tools", data_row_tools=True, hidden=True)
-
-
-def _add() -> Html:
-    field = tag(
-        "textarea", name="content", rows=1, aria_label="Add a step", placeholder="Add a step", dir="auto"
-    )
-    return tag("form", field, class_="acp-add", data_action="plan", data_op="add")
-
-
-_ROW_TOOLS, _ADD = _row_tools(), _add()
 _NONE = tag("p", "No step has this status.", class_="acp-none acp-quiet")
 
 
