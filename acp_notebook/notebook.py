@@ -127,9 +127,9 @@ class Session(client.Session):
         """A new session on the same agent that begins as this one is: history, plans, settings.
 
         What happens in one of them does not touch the other. They share what the agent itself holds: its
-        tools, and its `deps`. `%acp` talks to the fork from then on; a live session of its `name` is closed,
-        and the default is a new name. Raises `TurnRunning` while a turn runs, and `AgentError` for an agent
-        that cannot do this.
+        tools, and its `deps`. Answers to approvals that are remembered for this session are not copied.
+        `%acp` talks to the fork from then on; a live session of its `name` is closed, and the default is a
+        new name. Raises `TurnRunning` while a turn runs, and `AgentError` for an agent that cannot do this.
         """
         if name is None:
             name = next(name for n in count(2) if (name := f"{self.name}-{n}") not in _live)
