@@ -198,8 +198,9 @@ class _Check:
     def _validate(self, tool: StepTool, args: Mapping[str, Any]) -> None:
         told = {problem.argument for problem in self.problems}
         holes = [place for place, _ in self._found]
-        if len(args) == len(holes) and args.keys() <= tool.properties.keys() and args.keys() >= tool.required:
-            return  # only references, or nothing: there is no value to validate yet
+        known = tool.required <= args.keys() <= tool.properties.keys()
+        if known and all(type(node) is Reference for node in args.values()):
+            return  # there is no value yet to validate
         holes += [(name,) for name in args if name in told]
         values = {name: _HOLE if name in told else resolve(node, _hole) for name, node in args.items()}
         try:

@@ -94,7 +94,7 @@ def step_tool(
         definition.return_schema or {},
         definition.parameters_json_schema.get("properties", {}),
         frozenset(definition.parameters_json_schema.get("required", ())),
-        _sharable(schema, definition) | set(options.sharable),
+        _sharable(schema) | set(options.sharable),
         cast(SchemaValidator, tool.args_validator),
         options,
         definition.kind == "unapproved",
@@ -123,15 +123,12 @@ def _declared(definition: ToolDefinition) -> StepOptions:
     return replace(options, side_effects=True) if definition.sequential else options
 
 
-def _sharable(schema: Any, definition: ToolDefinition) -> frozenset[str]:
+def _sharable(schema: Any) -> frozenset[str]:
     function = getattr(schema, "function", None)
     if function is None:
         return frozenset()
     hints = get_type_hints(getattr(function, "func", function), include_extras=True)
-    names = {name for name, hint in hints.items() if name != "return" and _is_sharable(hint)}
-    if schema.single_arg_name in names:  # the model sees the fields of this one parameter as the arguments
-        return frozenset(definition.parameters_json_schema.get("properties", {}))
-    return frozenset(names)
+    return frozenset(name for name, hint in hints.items() if name != "return" and _is_sharable(hint))
 
 
 def _is_sharable(annotation: Any) -> bool:
