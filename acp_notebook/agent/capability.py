@@ -53,6 +53,8 @@ log = logging.getLogger(__name__)
 #: While it is entered, what this context prints goes to the sink and not to a cell.
 Capture = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[None]]
 
+#: Why a call has ended whose function may go on.
+LEFT = "cancelled; the function could not be stopped and may still be running"
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
 
@@ -278,6 +280,10 @@ class SessionCapability(AbstractCapability[Any]):
                 if not ctx.tool_call_approved:
                     raise
                 raise ToolFailed(EXTERNAL) from None
+            except asyncio.CancelledError:
+                if _is_sync(ctx, call.tool_name):  # its thread goes on, and nothing tells when it has ended
+                    self.outbox.tool_call(call.tool_call_id, status="cancelled", reason=LEFT)
+                raise
             if not metadata or metadata in asked:
                 raise ToolFailed(f"{tool_def.name} asks again for the approval that it has: it did not run.")
             asked.append(metadata)
@@ -288,6 +294,15 @@ class SessionCapability(AbstractCapability[Any]):
                 raise ToolFailed(f"{tool_def.name} has begun: its arguments cannot be changed any more.")
             self._allowed[call.tool_call_id] = metadata
             self.outbox.tool_call(call.tool_call_id, status="in_progress")
+
+
+def _is_sync(ctx: RunContext[Any], name: str) -> bool:
+    """Whether a tool is a plain function, which runs on a thread."""
+    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+    tool: Any = (tools or {}).get(name)
+    while (inner := getattr(tool, "source_tool", None)) is not None:  # of several toolsets
+        tool = inner
+    return getattr(tool, "is_async", True) is False
 
 
 def _add(note: str, *histories: Sequence[ModelMessage]) -> None:

@@ -497,6 +497,12 @@ def test_cancel_at_every_moment_and_the_next_prompt_works(hosted: Hosted, moment
     assert session.permissions == ()
     assert all(call.ended is not None for call in turn.tool_calls)
     assert [p.status for p in turn.state.permissions] == (["cancelled"] if moment == "gated" else [])
+    reasons = [call.reason or "" for call in turn.tool_calls if call.status == "cancelled"]
+    assert [("may still be running" in reason) for reason in reasons] == {
+        "stubborn": [True],
+        "slow": [False],
+        "gated": [False],
+    }.get(moment, [])
     assert [entry.content for entry in session.plan] == ["keep me"]
     results = 0 if moment == "text" else 1  # what was open is closed, what was done stays
     assert session.ask("history", timeout=20).text == f"2 prompts, {results} results"
