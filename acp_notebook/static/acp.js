@@ -419,7 +419,7 @@ class View {
     const id = `${this.id}-${(this.commands += 1)}`;
     origin.setAttribute("aria-busy", "true");
     const wait = () => this.say(origin, "Sent. The kernel is busy and will get to it.", "status");
-    this.pending.set(id, { origin, done, after, timer: setTimeout(wait, PATIENCE) });
+    this.pending.set(id, { origin, card: origin.closest(".acp-permission"), done, after, timer: setTimeout(wait, PATIENCE) });
     this.post({ id, ...message });
   }
 
@@ -430,7 +430,9 @@ class View {
     clearTimeout(command.timer);
     command.origin.removeAttribute("aria-busy");
     this.unsay(command.origin);
-    const refused = field === undefined ? command.origin : this.cards.refuse(command.origin, field);
+    // The button may be gone with the answer that another window gave: then its card says so.
+    const there = this.el.contains(command.origin) ? command.origin : command.card ?? command.origin;
+    const refused = field === undefined ? there : this.cards.refuse(there, field);
     if (error !== null) this.say(refused, error, "alert");
     else command.done?.();
     command.after?.();

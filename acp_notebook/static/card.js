@@ -49,8 +49,8 @@ class Cards {
 
   /** An argument cannot be used: where it stands. Returns the field, beside which the reason is said. */
   refuse(form, place) {
-    const field = form.querySelector(`[name="v${place}"]`);
-    if (!field || !form.querySelector(".acp-raw").hidden) return form;
+    const field = form.querySelector(`.acp-fields:not([hidden]) [name="v${place}"]`);
+    if (!field) return form;
     field.setAttribute("aria-invalid", "true");
     field.focus();
     return field;

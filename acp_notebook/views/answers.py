@@ -222,7 +222,7 @@ def _always_form(request: RequestPermission, lasting: list[PermissionOption]) ->
     return tag(
         "form",
         tag("label", calls, tag("select", *covers, name="covers")),
-        tag("label", "In", tag("select", *scopes, name="scope")),
+        tag("label", "Where", tag("select", *scopes, name="scope")),
         *buttons,
         _back(),
         class_="acp-form",

@@ -40,7 +40,8 @@ def editable_json(value: Any) -> str:
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 #: All but the characters that look like what they are, and runs of blanks that push text out of sight.
 _MISLEADING = re.compile(
-    r" {33,}|[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u3001-\u9fff\uac00-\ud7a3]"
+    r" {33,}|[^\x20-\x7e\n\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u0620-\u1fff\u2010-\u2027\u2030-\u205e"
+    r"\u2070-\u27ff\u2801-\u2bff\u3001-\u9fff\uac00-\ud7a3]"
 )
 
 

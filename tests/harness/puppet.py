@@ -42,6 +42,7 @@ from acp_notebook.protocol.messages import (
 )
 from acp_notebook.session.host import Host
 from acp_notebook.session.session import Session
+from acp_notebook.views.widget import session_view
 
 MODE = ConfigOption(
     "mode",
@@ -256,6 +257,14 @@ class PageComm(BaseComm):
         name = f"test-{next(self._ids)}"
         self.receive({"action": action, "id": name, **fields})
         return self.wait_for(lambda: next((m for m in self.custom("ack", "error") if m["id"] == name), None))
+
+
+def greeted(session: PuppetSession) -> PageComm:
+    """The comm of a new view of a session, whose page has said hello."""
+    comm: PageComm = session_view(session).comm
+    comm.receive({"action": "hello"})
+    comm.wait_for(lambda: comm.custom("snapshot"))
+    return comm
 
 
 @contextmanager

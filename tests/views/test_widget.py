@@ -18,15 +18,7 @@ from acp_notebook.views.bundle import module
 from acp_notebook.views.markdown import markdown
 from acp_notebook.views.plan_view import plan_view
 from acp_notebook.views.widget import session_view, turn_view
-from harness.puppet import PLAN, PageComm, PuppetSession, typical
-
-
-def greeted(session: PuppetSession) -> PageComm:
-    """A view's comm whose page has said hello."""
-    comm: PageComm = session_view(session).comm
-    comm.receive({"action": "hello"})
-    comm.wait_for(lambda: comm.custom("snapshot"))
-    return comm
+from harness.puppet import PLAN, PageComm, PuppetSession, greeted, typical
 
 
 class Page:
