@@ -84,13 +84,14 @@ class PlanHistory(Sequence[Revision]):
     ) -> PlanHistory:
         """The history with one more revision: the plan as it is now, None for its removal.
 
-        A plan that is equal to the one before makes no revision. Fields are those of `Revision`.
+        A plan that is equal to the one before makes no revision; where taking back a change came to that, the
+        change counts as taken back. Fields are those of `Revision`.
         """
         new = self.plan if plan is None else plan
         change = Change.between(self.plan, new)
         removed = plan is None
         if not change and self._length and removed == self.removed:
-            return self
+            return self if undoes is None else replace(self, _undo=self._undo and self._undo.before)
         revision = Revision(self._length + 1, author, at, turn, change, undoes, removed)
         # A second history made from the same one must not write over the first one's revision.
         log = self._log if len(self._log) == self._length else self._log[: self._length]
@@ -188,7 +189,8 @@ class PlanHistory(Sequence[Revision]):
         if isinstance(hunk, Move):
             at = self.follow(hunk.start + 1, since)
             if at is not None:
-                entries.insert(self._place(hunk.to + 1, since) - 1, entries.pop(at - 1))
+                to = self._goes_to(at, hunk.start + 1, hunk.to + 1, since)
+                entries.insert(to - 1, entries.pop(at - 1))
             return None if at is None else entries
         if not hunk.old:  # entries come back behind the one they stood behind
             at = self.follow(hunk.start, since) if hunk.start else 0
@@ -231,12 +233,22 @@ class PlanHistory(Sequence[Revision]):
             if now not in (said, edit.content):
                 raise PlanError(f"entry {index} has been reworded meanwhile: it is now {now!r}")
         if isinstance(edit, MoveEntry):
-            return MoveEntry(index, self._place(edit.to, since))
+            return MoveEntry(index, self._goes_to(index, edit.index, edit.to, since))
         return replace(edit, index=index)
 
     def _place(self, index: int, since: int) -> int:
         """The place of `index` now: where the entry that had it is, else the nearest number there is."""
         return self.follow(index, since) or min(index, max(1, len(self.plan)))
+
+    def _goes_to(self, index: int, start: int, to: int, since: int) -> int:
+        """Where the entry goes that has the number `index` now, and was to go from `start` to `to` then.
+
+        Behind the entry that stood there, or in front of it, as then.
+        """
+        there = self.follow(to, since)
+        if there is None:
+            return min(to, len(self.plan))
+        return there - (index < there) + (start < to)
 
     # -- showing -------------------------------------------------------------------------------------
 

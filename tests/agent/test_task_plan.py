@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextvars import Context
 from typing import Any
 
 import pytest
@@ -167,7 +168,7 @@ def test_a_task_plan_made_without_knowing_what_a_person_changed_is_not_taken(hos
     @model.script()
     def script(turn: Any) -> Any:
         if len(session.plan) == 0:  # while the model thinks, so that its plan cannot know of it
-            session.add_entry("mine")
+            Context().run(session.add_entry, "mine")  # by a person, though the model runs here
         first = yield Output(plan_entries=ENTRIES)
         said.append(first.text)
         yield Output(plan_entries=[{"content": "mine"}, *ENTRIES])

@@ -179,6 +179,22 @@ def test_undo_again_takes_back_the_one_before_and_an_undo_is_not_undone() -> Non
         twice.undone()
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs"), [(None, plan("A", "b", "c", "d")), (MoveEntry(1, 2), plan("b", "A", "c", "d"))]
+)
+def test_an_undo_that_comes_to_nothing_is_not_in_the_way_of_the_next(
+    mine: PlanEdit | None, theirs: Plan
+) -> None:
+    made = history(("person", UpdateEntry(1, "A")))
+    made = made.add(None if mine is None else mine.apply(made.plan), "person", 0.0, None)
+    made = made.add(theirs, "model", 0.0, None)
+    if mine is not None:  # and moved back
+        made = made.add(plan("A", "b", "c", "d"), "model", 0.0, None)
+    once = undo(made)
+    assert (once.plan, len(once), once.undoable) == (made.plan, len(made), 2)
+    assert contents(undo(once).plan) == "a b c d"
+
+
 def test_a_plan_that_a_person_removed_is_brought_back_by_undo() -> None:
     made = history(("person", UpdateEntry(1, "A")))
     back = undo(made.add(None, "person", 0.0, None))
@@ -203,6 +219,9 @@ def test_undoing_the_only_entry_leaves_an_empty_plan() -> None:
         (AddEntry("x", at=2), RemoveEntry(3), RemoveEntry(4)),
         (MoveEntry(1, 4), UpdateEntry(1, "A"), UpdateEntry(4, "A")),
         (AddEntry("x", at=1), MoveEntry(4, 3), MoveEntry(5, 4)),
+        # to the side of the other entry that it was meant for, wherever the two have gone
+        (MoveEntry(1, 4), MoveEntry(1, 3), MoveEntry(4, 3)),
+        (MoveEntry(4, 1), MoveEntry(4, 2), MoveEntry(1, 2)),
         (UpdateEntry(2, "B"), UpdateEntry(2, status="completed"), UpdateEntry(2, status="completed")),
         (RemoveEntry(2), AddEntry("y", at=4), AddEntry("y", at=3)),
         (RemoveEntry(2), AddEntry("y"), AddEntry("y")),
