@@ -11,7 +11,7 @@ from ..errors import AcpError, AlreadyAnswered, PermissionError, PlanError
 from ..masking import unmasked
 from ..plan import AddEntry, MoveEntry, PlanEdit, RemoveEntry, UpdateEntry
 from ..plan.formats import FORMATS
-from ..protocol.rules import REACH
+from ..protocol.rules import REACH, canonical
 from ..session.permissions import PermissionRequest
 from ..session.session import Session
 from .answers import is_text, result_source
@@ -88,6 +88,9 @@ def _edit_arguments(session: Session, message: Message) -> None:
         arguments = _arguments(message["arguments"], request)
     else:
         arguments = read_fields(request.request, message)
+    if canonical(arguments) == canonical(request.tool_call.arguments):
+        request.allow()
+        return
     try:
         request.allow(arguments=arguments)
     except AlreadyAnswered:

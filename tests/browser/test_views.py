@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from acp_notebook.agent.projection import diff
 from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry
-from acp_notebook.protocol.content import Text
+from acp_notebook.protocol.content import Code, Table, Text
 from acp_notebook.protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -523,7 +524,21 @@ def test_text_can_be_read_in_both_themes(session: PuppetSession, tab: Page, show
     """Contrast of at least 4.5 to 1 (WCAG 2, 1.4.3) for all text."""
     show(dark=dark)
     typical(session)
-    expect(card(tab)).to_be_visible()
+    session.request(
+        "write",
+        {"path": "a.md", "text": "a"},
+        content=(
+            diff("a.md", "a\nb\n", "a\nc\n"),
+            diff("b.md", None, "new"),
+            diff("c.md", "a", None),
+            Code("def f():\n    return 'x', 1  # why", "python"),
+            Table(("a", "b"), (("1", "2"),), "Not shown: 3 rows."),
+        ),
+        problem="no",
+        preview_error="No preview.",
+        parameters={"properties": {"path": {"type": "string", "description": "Where."}}},
+    )
+    card(tab).last.get_by_role("button", name="Edit arguments").click()
     poor = tab.evaluate(
         """() => {
           const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});

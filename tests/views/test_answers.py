@@ -72,6 +72,19 @@ def test_fields_become_arguments_once_the_tool_takes_them(session: PuppetSession
     assert "nothing was changed" in late["text"] and "field" not in late
 
 
+def test_arguments_left_as_they_were_are_a_plain_yes(session: PuppetSession) -> None:
+    comm = greeted(session)
+    session.prompt("Go")
+    for sent, outcome in [
+        ({"v0": "a", "v1": "3", "g1": "on"}, Selected("allow_once")),
+        ({"arguments": '{"count": 3, "path": "a"}'}, Selected("allow_once")),
+        ({"arguments": '{"count": 3.0, "path": "a"}'}, Selected("allow_once", {"count": 3.0, "path": "a"})),
+    ]:
+        answer = session.request(arguments={"path": "a", "count": 3}, parameters=SCHEMA)
+        assert comm.command("edit-arguments", request=session.permissions[0].id, **sent)["t"] == "ack"
+        assert answer.result(5) == outcome
+
+
 @pytest.mark.parametrize(
     ("result", "written", "read"),
     [
