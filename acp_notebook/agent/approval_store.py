@@ -129,6 +129,8 @@ class RuleFile:
 
     def _write(self, scope: RuleScope, key: str, policy: ApprovalPolicy | None) -> None:
         path, kept = rules_path(), self._read()
+        if path is None:
+            raise PermissionError("there is no place here for rules that outlive the session")
         rules = kept.setdefault(self._owners[scope], {})
         rules.pop(key, None)
         if policy is not None:
@@ -143,7 +145,7 @@ class RuleFile:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         path = rules_path()
-        if not path.exists():
+        if path is None or not path.exists():
             return {}
         try:
             found: Any = json.loads(read_text(path))
@@ -155,10 +157,10 @@ class RuleFile:
         return {owner: dict(rules) for owner, rules in kept.items() if isinstance(rules, Mapping)}  # pyright: ignore
 
 
-def rules_path() -> Path:
-    """The file of rules for later sessions, in Jupyter's data folder."""
+def rules_path() -> Path | None:
+    """The file of rules for later sessions, in Jupyter's data folder; None where there is none."""
     try:
         from jupyter_core.paths import jupyter_data_dir
-    except ImportError as error:  # JupyterLite
-        raise PermissionError("there is no place here for rules that outlive the session") from error
+    except ImportError:  # JupyterLite
+        return None
     return Path(jupyter_data_dir()) / "acp-notebook" / "rules.json"

@@ -153,12 +153,15 @@ class Approvals:
         if rule is not None and (rule.decision == "deny" or not again):
             return self._by_rule(call, rule)
         arguments = Arguments(ctx, call)
-        request = self._request(call, tool, metadata, arguments)
-        outcome = await ask(self._client, self._outbox, request)
-        while (edited := _edited(outcome, request)) is not None:
-            if (problem := await arguments.problem(edited)) is None:
-                break
-            outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
+        try:
+            request = self._request(call, tool, metadata, arguments)
+            outcome = await ask(self._client, self._outbox, request)
+            while (edited := _edited(outcome, request)) is not None:
+                if (problem := await arguments.problem(edited)) is None:
+                    break
+                outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
+        finally:
+            arguments.close()
         return self._decided(call, request, outcome)
 
     def _by_rule(self, call: ToolCallPart, rule: Rule) -> ToolApproved | ToolDenied:

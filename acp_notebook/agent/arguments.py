@@ -26,8 +26,12 @@ class Arguments:
     def __init__(self, ctx: RunContext[Any], call: ToolCallPart) -> None:
         tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
         self._tool: ToolsetTool[Any] | None = (tools or {}).get(call.tool_name)
-        self._ctx = ctx
+        self._ctx: RunContext[Any] | None = ctx
         self._call = call
+
+    def close(self) -> None:
+        """Let go of the run: the request stays in the session's state, and with it what it can be asked."""
+        self._tool, self._ctx = None, None
 
     def check(self, edited: Mapping[str, Any]) -> None:
         """Raises `PermissionError` for arguments that do not fit the tool's schema."""
@@ -47,7 +51,7 @@ class Arguments:
             arguments = to_jsonable_python(dict(edited))
         except (ValueError, RecursionError) as error:
             raise PermissionError(f"the arguments are not JSON ({explain(error)}): {WAITS}") from error
-        if self._tool is None:
+        if self._tool is None or self._ctx is None:
             return arguments
         try:
             return self._tool.args_validator.validate_python(arguments, context=self._ctx.validation_context)
@@ -55,7 +59,7 @@ class Arguments:
             raise PermissionError(f"{_in_words(error)}: {WAITS}") from error
 
     async def _ask_tool(self, arguments: dict[str, Any]) -> None:
-        if self._tool is None or self._tool.args_validator_func is None:
+        if self._tool is None or self._ctx is None or self._tool.args_validator_func is None:
             return
         ctx = replace(
             self._ctx,

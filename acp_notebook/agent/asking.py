@@ -17,7 +17,8 @@ _ALLOWS = frozenset({"allow_once", "allow_always"})
 
 async def ask(client: ClientSide, outbox: Outbox, request: RequestPermission) -> Outcome:
     """Ask, and wait for ever. Returns a `Selected` only for an option that was offered, and only one."""
-    outbox.tool_call(request.tool_call.tool_call_id, status="paused")
+    call = request.tool_call
+    outbox.tool_call(call.tool_call_id, name=call.name, status="paused")  # a step's call is new here
     outbox.flush()
     try:
         outcome: Any = await client.request_permission(request)

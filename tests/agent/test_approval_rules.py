@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from acp_notebook.agent.approval_rules import covering, covers, offered
 from acp_notebook.agent.approval_store import RuleFile, key_of, read_key, rules_path
-from acp_notebook.errors import AcpError
+from acp_notebook.errors import AcpError, PermissionError
 from acp_notebook.protocol.rules import Covers, Decision, Rule, canonical, exactly, in_short
 
 
@@ -214,7 +215,8 @@ def test_what_is_no_rule_of_ours_is_left_alone(key: str) -> None:
 
 def test_rules_for_later_sessions_are_an_agents_own(folder: Path, tmp_path: Path) -> None:
     key = key_of("write", Covers("tool"))
-    file = RuleFile("mine", folder)
+    path, file = rules_path(), RuleFile("mine", folder)
+    assert path is not None
     file.set("folder", key, "allow")
     file.set("user", key, "reject")
     try:
@@ -224,9 +226,17 @@ def test_rules_for_later_sessions_are_an_agents_own(folder: Path, tmp_path: Path
         ]
         assert list(RuleFile("mine", tmp_path).rules()) == [("user", key, "reject")]
         assert list(RuleFile("other", folder).rules()) == []
-        assert rules_path().stat().st_mode & 0o077 == 0
-        rules_path().write_text("{")
+        assert path.stat().st_mode & 0o077 == 0
+        path.write_text("{")
         with pytest.raises(AcpError, match=r"rules\.json' is not JSON: mend or remove it"):
             list(file.rules())
     finally:
-        rules_path().unlink()
+        path.unlink()
+
+
+def test_where_there_is_no_place_for_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jupyter_core.paths", None)
+    file = RuleFile("mine", folder)
+    assert list(file.rules()) == []
+    with pytest.raises(PermissionError, match="no place here for rules that outlive the session"):
+        file.set("user", key_of("write", Covers("tool")), "allow")
