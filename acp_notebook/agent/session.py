@@ -16,8 +16,6 @@ from uuid import uuid4
 from pydantic_ai import CancellationToken, capture_run_messages
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
-from pydantic_ai.models import Model
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from ..errors import PlanError, TurnRunning
@@ -25,12 +23,8 @@ from ..plan import Author, PlanEdit
 from ..protocol.connection import NOT_OURS, AgentInfo, ClientSide, Readiness
 from ..protocol.messages import (
     AgentMessageChunk,
-    AvailableCommand,
-    AvailableCommandsUpdate,
     ConfigOption,
-    ConfigOptionUpdate,
     Notice,
-    SessionInfoUpdate,
     Setter,
     StateUpdate,
     UserMessage,
@@ -40,21 +34,18 @@ from .adapter import AcpSessionContext, AdapterConfig
 from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
 from .approvals import Approvals, NativeApprovalBridge
 from .capability import Capture, SessionCapability
-from .config import Config
 from .hosting import Hosted
 from .model_plan import ModelPlan
-from .models import ModelSetting, is_scripted
-from .modes import ModeSetting, mode_bridge
 from .options import HostOptions
 from .outcome import one_line, shown, stop_reason, usage_of
 from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
 from .remembered import Remembered
-from .slash import HostCommands, SlashCommands
+from .settings import SessionSettings
+from .slash import HostCommands
 from .stream import Outbox, forward
-from .task_plan import PlanGenerationSetting, TaskPlan
-from .thinking import ThinkingSetting, thinking_bridge
+from .task_plan import TaskPlan
 from .toolset import Offer
 from .values import explain
 
@@ -78,35 +69,20 @@ class AgentSession:
         capture: Capture | None = None,
         adapter: AdapterConfig = AdapterConfig(),  # noqa: B008, frozen
     ) -> None:
-        self.info = _info(hosted, hosted.model, adapter)
         self._hosted = hosted
         self._client = client
         self._capture = capture
         self._adapter = adapter
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(client.update, self._loop)
-        bridge = mode_bridge(adapter.capability_bridges)
-        self._modes = ModeSetting(bridge)
-        self._models = ModelSetting(hosted, adapter.available_models if adapter.allow_model_selection else ())
-        self._model = hosted.model
-        self._thinking = ThinkingSetting(self._model, thinking_bridge(adapter.capability_bridges))
-        self._generation = None
-        if adapter.plan_provider is None:
-            self._generation = PlanGenerationSetting(
-                self._modes, hosted.agent, bridge.default_plan_generation_type
-            )
-        settings = self._modes, self._models, self._thinking, self._generation
-        self._config = Config(*(setting for setting in settings if setting is not None))
+        self._settings = SessionSettings(hosted, adapter, self._outbox.send, self._in_run)
         self._plans = Plans(self._outbox.send)
         self._model_plan = ModelPlan(self._plans, self._notice)
         self._history: list[ModelMessage] = []
         self._message_ids = count(1)
         self._task: asyncio.Task[None] | None = None
         self._token: CancellationToken | None = None
-        self._announced: tuple[ConfigOption, ...] = ()
-        self._commands: tuple[AvailableCommand, ...] = ()
         self._obeying: asyncio.Future[str | None] | None = None
-        self._slash = SlashCommands(self._config.options, self.set_config)
         self._id, self._folder = uuid4().hex, _working_folder()
         self._metadata: dict[str, Any] = {}
         self._host_plan = self._provide(adapter)
@@ -116,7 +92,12 @@ class AgentSession:
             adapter.native_plan_additional_instructions,
             read_only=self._host_plan is not None,
         )
-        self._announce()
+        self._settings.announce()
+
+    @property
+    def info(self) -> AgentInfo:
+        """Who this is, and the model in use."""
+        return self._settings.info
 
     # -- plan ----------------------------------------------------------------------------------------
 
@@ -142,6 +123,7 @@ class AgentSession:
         """Have the host application take part; returns its own plan where it has one."""
         host, keeper = adapter.plan_provider, adapter.native_plan_persistence_provider
         options, commands = adapter.config_options_provider, adapter.slash_command_provider
+        settings = self._settings
         if host is None and keeper is None and options is None and commands is None:
             return None
 
@@ -149,10 +131,10 @@ class AgentSession:
             return Calls(self._hosted.agent, self._context, lambda text: self._notice(text, "warning"))
 
         if options is not None:
-            own = self._config.settings
-            self._config.host = HostOptions(options, calls(), own, self._outbox.send, self._announce)
+            own = settings.config.settings
+            settings.config.host = HostOptions(options, calls(), own, self._outbox.send, settings.announce)
         if commands is not None:
-            self._slash.host = HostCommands(commands, calls(), self._announce)
+            settings.slash.host = HostCommands(commands, calls(), settings.announce)
         if host is not None:
             return HostPlan(host, self._plans, calls())
         if keeper is not None:
@@ -161,14 +143,14 @@ class AgentSession:
 
     def _context(self, plan_id: str | None = None) -> AcpSessionContext:
         """What a provider learns of the session, whose metadata is one object for all of its life."""
-        self._metadata["thinking"] = self._thinking.metadata()
+        self._metadata["thinking"] = self._settings.thinking.metadata()
         return AcpSessionContext(
             session_id=self._id,
             cwd=self._folder,
             title=self.info.name,
             session_model_id=self.info.model,
             active_plan_id=plan_id or self._plans.current,
-            config_values={option.id: option.current for option in self._config.options()},
+            config_values={option.id: option.current for option in self._settings.config.options()},
             metadata=self._metadata,
         )
 
@@ -203,58 +185,17 @@ class AgentSession:
         self._plans.choose(plan_id)
 
     def readiness(self, plan_id: str) -> Readiness:
-        return Readiness(self._modes.working().id, self._model_plan.unseen(plan_id))
+        return Readiness(self._settings.modes.working().id, self._model_plan.unseen(plan_id))
 
     # -- settings ------------------------------------------------------------------------------------
 
     def set_config(
         self, option_id: str, value: str | bool, author: Setter = "person"
     ) -> tuple[ConfigOption, ...] | Awaitable[tuple[ConfigOption, ...]]:
-        answer = self._config.set(option_id, value)
-        if answer is not None:
-            return self._when_answered(answer, author)
-        if self._config.host is not None and option_id in self._config.settings:
-            self._config.host.read()  # they may be others now
-        if self._token is None or self._obeying is not None:
-            self._use_model()
-        elif option_id == self._models.id and self._models.model is not self._model:
-            chosen, running = self._models.model.model_name, self._model.model_name
-            self._notice(f"The next turn runs on {chosen}; this one goes on with {running}.")
-        return self._announce(author)
+        return self._settings.set(option_id, value, author)
 
-    async def _when_answered(self, answer: Awaitable[None], author: Setter) -> tuple[ConfigOption, ...]:
-        await answer
-        return self._announce(author)
-
-    def _announce(self, author: Setter = "person") -> tuple[ConfigOption, ...]:
-        """Send the options and the commands where they have changed, and return the options."""
-        options = self._config.options()
-        if options != self._announced:
-            self._announced = options
-            self._outbox.send(ConfigOptionUpdate(options, author))
-        if (commands := self._slash.available()) != self._commands:
-            self._commands = commands
-            self._outbox.send(AvailableCommandsUpdate(commands))
-        return options
-
-    def _use_model(self) -> None:
-        """Put the model that was chosen into use, between turns: a run keeps the one it began with."""
-        if self._models.model is self._model:
-            return
-        self._model = self._models.model
-        self.info = replace(self.info, model=self._model.model_name, scripted=is_scripted(self._model))
-        self._outbox.send(SessionInfoUpdate(self.info.model, self.info.scripted))
-        self._thinking.use(self._model)
-        if conflict := self._thinking.conflict:
-            self._notice(conflict)
-
-    def _requested(self, model: Model, settings: ModelSettings | None) -> None:
-        """A request is on its way: show what it says of thinking, where that is not what was chosen."""
-        if self._thinking.requested(model, settings):
-            self._announce()
-            if conflict := self._thinking.conflict:
-                log.warning("%s: %s", self.info.name, conflict)
-                self._notice(conflict, "warning")
+    def _in_run(self) -> bool:
+        return self._token is not None and self._obeying is None
 
     # -- turns ---------------------------------------------------------------------------------------
 
@@ -262,7 +203,7 @@ class AgentSession:
         if self._token is not None:
             raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
         token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
-        self._use_model()
+        self._settings.use_model()
         self._model_plan.begin_turn()
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
@@ -279,14 +220,10 @@ class AgentSession:
             raise TurnRunning("a turn is running: the session can be forked when it has ended")
         fork = AgentSession(self._hosted, client, self._capture, self._adapter)
         fork._history = list(self._history)
-        fork._config.copy(self._config)
         if self._host_plan is None:
             fork._plans.copy(self._plans)
         fork._model_plan.copy(self._model_plan)
-        if fork._config.host is not None:
-            fork._config.host.read()
-        fork._use_model()
-        fork._announce()
+        fork._settings.copy(self._settings)
         return fork
 
     def close(self) -> None:
@@ -303,18 +240,13 @@ class AgentSession:
                 await self._host_plan.follow()
         finally:
             self._model_plan.end_turn()
-            self._use_model()
-            if self._config.host is not None:
-                self._config.host.read()
-            if self._slash.host is not None:
-                self._slash.host.read()
-            self._announce()
+            self._settings.read()
             self._task = self._token = None
             self._outbox.send(replace(end, usage=usage_of(usage, self._history[before:])))
 
     async def _obey(self, text: str) -> StateUpdate | None:
         """Do what a prompt says that is a slash command; None for one that goes to the model."""
-        if (command := self._slash.find(text)) is None:
+        if (command := self._settings.slash.find(text)) is None:
             return None
         self._obeying = asyncio.ensure_future(command())
         try:
@@ -333,20 +265,24 @@ class AgentSession:
 
     async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
-        output = self._generation.output_types(self._model_plan) if self._generation else None
+        settings = self._settings
+        output = settings.generation.output_types(self._model_plan) if settings.generation else None
         offer = Offer(
-            self._modes, self._generation, output is not None, lambda line: self._notice(line, "warning")
+            settings.modes,
+            settings.generation,
+            output is not None,
+            lambda line: self._notice(line, "warning"),
         )
         capability = SessionCapability(
-            self._modes,
-            self._thinking,
+            settings.modes,
+            settings.thinking,
             self._plan_tools,
             self._model_plan,
             self._host_plan,
             self._approvals,
             self._outbox,
             offer,
-            self._requested,
+            settings.requested,
             self._capture,
         )
 
@@ -361,7 +297,7 @@ class AgentSession:
                     text,
                     output_type=output,
                     message_history=self._history,
-                    model=self._models.override,
+                    model=settings.models.override,
                     deps=self._hosted.deps,
                     usage=usage,
                     usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),
@@ -398,10 +334,6 @@ class AgentSession:
         if isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts):
             # pydantic-ai closes the open calls of an interrupted response, and refuses a prompt after others
             self._history[-1] = replace(last, state="interrupted")
-
-
-def _info(hosted: Hosted, model: Model, adapter: AdapterConfig) -> AgentInfo:
-    return AgentInfo(hosted.name, model.model_name, is_scripted(model), adapter.plan_provider is None)
 
 
 def _working_folder() -> Path:

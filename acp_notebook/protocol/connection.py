@@ -60,7 +60,10 @@ class ClientSide(Protocol):
 class AgentSide(Protocol):
     """What a client may ask of a session's agent."""
 
-    info: AgentInfo
+    @property
+    def info(self) -> AgentInfo:
+        """Who this is, as it is now."""
+        ...
 
     def prompt(self, text: str) -> None:
         """Start a turn: `UserMessage` and `StateUpdate("running")` come at once, `"idle"` at its end.
