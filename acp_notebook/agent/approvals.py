@@ -17,7 +17,7 @@ from pydantic_ai.tools import ToolApproved, ToolDefinition, ToolDenied
 from pydantic_core import to_jsonable_python
 
 from ..errors import ConfigError
-from ..masking import masked
+from ..masking import marked, masked
 from ..protocol.connection import ClientSide
 from ..protocol.content import Text
 from ..protocol.messages import OMIT, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
@@ -149,12 +149,13 @@ class Approvals:
 
         A call that asks `again` after it was allowed asks for something else, which no rule can allow.
         """
-        rule = self._remembered.find(call.tool_name, call.args_as_dict())
+        given = _given(call, tool)
+        rule = self._remembered.find(call.tool_name, given)
         if rule is not None and (rule.decision == "deny" or not again):
             return self._by_rule(call, rule)
         arguments = Arguments(ctx, call)
         try:
-            request = self._request(call, tool, metadata, arguments)
+            request = self._request(call, given, tool, metadata, arguments)
             outcome = await ask(self._client, self._outbox, request)
             while (edited := _edited(outcome, request)) is not None:
                 if (problem := await arguments.problem(edited)) is None:
@@ -162,7 +163,7 @@ class Approvals:
                 outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
         finally:
             arguments.close()
-        return self._decided(call, request, outcome)
+        return self._decided(call, given, request, outcome)
 
     def _by_rule(self, call: ToolCallPart, rule: Rule) -> ToolApproved | ToolDenied:
         log.info("%s: rule %s", call.tool_name, rule)
@@ -173,12 +174,13 @@ class Approvals:
         return ToolDenied(DENIED_BY_RULE)
 
     def _decided(
-        self, call: ToolCallPart, request: RequestPermission, outcome: Outcome
+        self, call: ToolCallPart, given: dict[str, Any], request: RequestPermission, outcome: Outcome
     ) -> ToolApproved | ToolDenied:
         if not isinstance(outcome, Selected):
             return ToolDenied(outcome.reason or CANCELLED)
         yes, edited = is_yes(outcome, request), _edited(outcome, request)
-        ran = call.args_as_dict() if edited is None else to_jsonable_python(dict(edited))
+        override = None if edited is None else to_jsonable_python(dict(edited))
+        ran = given if override is None else marked(override, request.parameters)
         if kind_of(outcome, request).endswith("_always"):
             self._remember("allow" if yes else "deny", call.tool_name, ran, outcome)
         if not yes:
@@ -189,7 +191,7 @@ class Approvals:
             self._notes.append(f"{with_these} {masked(ran)!r}")
         if outcome.note:
             self._notes.append(f"The person allowed {call.tool_name} with a note: {outcome.note}")
-        return ToolApproved(override_args=ran if edited is not None else None)
+        return ToolApproved(override_args=override)
 
     def _remember(self, decision: Decision, tool: str, ran: dict[str, Any], outcome: Selected) -> None:
         """Keep a rule for such calls. Where that cannot be, the answer counts for this call alone."""
@@ -207,18 +209,19 @@ class Approvals:
     def _request(
         self,
         call: ToolCallPart,
+        given: dict[str, Any],
         tool: ToolDefinition | None,
         metadata: Mapping[str, Any],
         arguments: Arguments,
     ) -> RequestPermission:
-        given, persistent = call.args_as_dict(), self._bridge.enable_persistent_choices
+        persistent = self._bridge.enable_persistent_choices
         reach = f"{call.tool_name} {EXACT.said()}, {REACH['session']}" if persistent else None
         preview = _text(metadata.get("preview"))
         request = RequestPermission(
             ToolCall(
                 call.tool_call_id,
                 call.tool_name,
-                for_page(given),
+                given if tool is None else marked(for_page(given), tool.parameters_json_schema),
                 tool_kind(tool.metadata if tool is not None else None),
             ),
             self._bridge.option_set.options(reach),
@@ -282,6 +285,12 @@ class Approvals:
 def _edited(outcome: Outcome, request: RequestPermission) -> Mapping[str, Any] | None:
     """The arguments in place of the model's, where the answer is a yes and has any."""
     return outcome.arguments if isinstance(outcome, Selected) and is_yes(outcome, request) else None
+
+
+def _given(call: ToolCallPart, tool: ToolDefinition | None) -> dict[str, Any]:
+    """A call's arguments, with those marked that the tool declares as secrets."""
+    given = call.args_as_dict()
+    return given if tool is None else marked(given, tool.parameters_json_schema)
 
 
 def _text(value: Any) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from pydantic_ai.messages import ToolCallPart, ToolReturn
 from pydantic_ai.tools import ToolDefinition
 
+from ..masking import marked
 from ..protocol.content import Code, Text
 from ..protocol.messages import PermissionOption, RequestPermission, ToolCall
 from .modes import tool_kind
@@ -27,12 +28,13 @@ def review_request(
     call: ToolCallPart, tool: ToolDefinition, result: Any, timeout: float | None
 ) -> RequestPermission:
     """The request to let the model read what a call returned."""
+    given = marked(for_page(call.args_as_dict()), tool.parameters_json_schema)
     found = for_page(_whole(result))
     text = found if isinstance(found, str) else json.dumps(found, indent=2, ensure_ascii=False)
     left = len(text) - SHOWN
     hidden = f"Not shown: {left:,} characters." if left > 0 else None
     return RequestPermission(
-        ToolCall(call.tool_call_id, tool.name, for_page(call.args_as_dict()), tool_kind(tool.metadata)),
+        ToolCall(call.tool_call_id, tool.name, given, tool_kind(tool.metadata)),
         OPTIONS,
         title=f"May the model read what {tool.name} returned?",
         content=(Text(text[:SHOWN], hidden) if text is found else Code(text[:SHOWN], "json", hidden),),

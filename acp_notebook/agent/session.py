@@ -287,7 +287,7 @@ class AgentSession:
         )
 
         async def handle(ctx: Any, events: Any) -> None:
-            await forward(events, self._outbox, offer.tools.__contains__, self._approvals.reasons)
+            await forward(events, self._outbox, offer.tools, self._approvals.reasons)
 
         with capture_run_messages() as messages:
             try:

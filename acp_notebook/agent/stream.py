@@ -19,7 +19,9 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
     ToolCallPart,
 )
+from pydantic_ai.tools import ToolDefinition
 
+from ..masking import declares_secrets, marked
 from ..protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -136,15 +138,16 @@ class Outbox:
 async def forward(
     events: AsyncIterable[AgentStreamEvent],
     outbox: Outbox,
-    is_tool: Callable[[str], bool],
+    tools: Mapping[str, ToolDefinition],
     reasons: Mapping[str, str],
 ) -> None:
-    """Turn the events of a run into updates. `is_tool` tells function tools from output tools by name,
+    """Turn the events of a run into updates. `tools` are the function tools by name,
     and `reasons` why calls were denied that no person denied.
 
     Nothing here waits for the page, so a slow reader cannot hold the model back.
     """
     answered = False
+    secretive: dict[str, bool] = {}
     async for event in events:
         # by kind and not by class pattern: this is the hot path, once per token
         match event.event_kind:
@@ -158,23 +161,25 @@ async def forward(
                 if not answered and isinstance(event.part, TextPart):
                     answered = True
                     outbox.paragraph()
-                _start(event.part, outbox, is_tool)
+                _start(event.part, outbox, tools)
             case "function_tool_call":
                 part = event.part
-                outbox.tool_call(part.tool_call_id, name=part.tool_name, raw_input=_arguments(part))
+                outbox.tool_call(
+                    part.tool_call_id, name=part.tool_name, raw_input=_given(part, tools, secretive)
+                )
             case "function_tool_result":
                 outbox.tool_call(event.part.tool_call_id, **_result(event.part, reasons))
             case _:
                 pass
 
 
-def _start(part: ModelResponsePart, outbox: Outbox, is_tool: Callable[[str], bool]) -> None:
+def _start(part: ModelResponsePart, outbox: Outbox, tools: Mapping[str, ToolDefinition]) -> None:
     match part:
         case TextPart(content=text) if text:
             outbox.text(AgentMessageChunk, text)
         case ThinkingPart(content=text) if text:
             outbox.text(AgentThoughtChunk, text)
-        case ToolCallPart() if is_tool(part.tool_name):
+        case ToolCallPart() if part.tool_name in tools:
             outbox.tool_call(part.tool_call_id, name=part.tool_name, status="pending")
         case NativeToolCallPart():
             arguments = _arguments(part)
@@ -193,6 +198,17 @@ def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
         return part.args_as_dict()
     except (ValueError, AssertionError):
         return part.args
+
+
+def _given(part: ToolCallPart, tools: Mapping[str, ToolDefinition], secretive: dict[str, bool]) -> Any:
+    """The arguments, with those marked that the tool declares as secrets."""
+    arguments = _arguments(part)
+    if (tool := tools.get(part.tool_name)) is None:
+        return arguments
+    schema = tool.parameters_json_schema
+    if tool.name not in secretive:
+        secretive[tool.name] = declares_secrets(schema)
+    return marked(arguments, schema) if secretive[tool.name] else arguments
 
 
 def _result(part: Any, reasons: Mapping[str, str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import AlreadyAnswered, ConfigError, PermissionError
+from ..masking import marked
 from ..protocol.messages import (
     OMIT,
     Cancelled,
@@ -159,6 +160,8 @@ class PermissionRequest:
         if allowed and arguments is not None and self.pending and self.request.check is not None:
             check = self.request.check
             self._session.host.call(lambda: check(arguments))
+        if arguments is not None:  # which are shown, too
+            extra["arguments"] = marked(arguments, self.request.parameters)
         self._settle(Selected(option.option_id, **extra), "allowed" if allowed else "denied", by)
 
     def _find(self, kinds: tuple[str, ...]) -> PermissionOption | None:

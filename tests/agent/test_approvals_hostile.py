@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, SecretStr
 from pydantic_ai import Agent, RunContext, Tool
 from pydantic_ai.exceptions import ApprovalRequired
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
@@ -50,6 +51,10 @@ from harness.sessions import pending, until
 
 Hosted = Callable[..., Session]
 MISLEADING = "rm \u200b-rf \u202eatad\u202c <b>x</b>\x1b[2K" + " " * 400 + "; evil"
+
+
+class Door(BaseModel):
+    key: SecretStr
 
 
 class Running:
@@ -550,6 +555,41 @@ def test_perm_12_spoofed_text_in_every_field_runs_as_it_was_written(hosted: Host
     turn.wait(20)
     assert ran == [MISLEADING]
     assert session.ask("go", timeout=20).tool_calls[0].reason == "allowed by rule 1"
+
+
+def test_what_a_tool_declares_as_a_secret_is_one(hosted: Hosted) -> None:
+    got: list[Any] = []
+    model = ScriptedModel()
+
+    @model.script()
+    def script(turn: Any) -> Any:
+        result = yield Call("open_door", pin="4711-secret", doors=[{"key": "4711-secret"}])
+        yield Say(result.text)
+
+    def open_door(pin: SecretStr, doors: list[Door], note: SecretStr | None = None) -> str:
+        got.append(
+            (pin.get_secret_value(), doors[0].key.get_secret_value(), note and note.get_secret_value())
+        )
+        return "open"
+
+    agent = Agent(model, tools=[Tool(open_door, requires_approval=True)])
+    session = hosted(agent, config=remembering())
+    turn = session.prompt("go")
+    until(session, pending(1))
+    request = session.permissions[0]
+    assert request.tool_call.arguments["pin"] == "4711-secret", "what comes back unchanged is what it was"
+    assert "4711" not in str(static_bundle(session.state, "session"))
+    assert [covers.kind for covers in request.request.covers] == ["exact", "tool"]
+    request.allow(always=True, arguments={**request.tool_call.arguments, "note": "also-secret"})
+    assert turn.wait(20).text == "open"
+    assert got == [("4711-secret", "4711-secret", "also-secret")]
+    for shown in (
+        str(static_bundle(session.state, "session")),
+        repr(session.rules),
+        "\n".join(recent.lines()),
+    ):
+        assert "4711" not in shown and "also-secret" not in shown
+    assert len(session.rules) == 1
 
 
 def test_secrets_stay_masked_and_what_runs_is_the_original(hosted: Hosted) -> None:
