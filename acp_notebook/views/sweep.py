@@ -42,7 +42,7 @@ def sweep_bundle(sweep: Sweep) -> dict[str, str]:
 
 
 def bundle(*pieces: Piece, styled: bool = True) -> dict[str, str]:
-    """Pieces as one output; not `styled` where it stands below one that is, whose stylesheet holds for both."""
+    """Pieces as one output; not `styled` where it stands below one that is, whose styles hold for both."""
     view = tag(
         "div",
         *(piece.html for piece in pieces),

@@ -26,7 +26,9 @@ def test_cards_of_each_run_are_answered_and_a_table_is_left(use_notebook: Use, a
     page.wait_done(1)
     sweep = page.output(1).locator(".acp-sweep")
     expect(sweep.first.locator("tr")).to_have_count(3)
-    expect(page.output(1).get_by_role("img")).to_have_accessible_name(re.compile("Time: low .*, high .*Tokens"))
+    expect(page.output(1).get_by_role("img")).to_have_accessible_name(
+        re.compile("Time: low .*, high .*Tokens")
+    )
     expect(page.output(1).locator("button")).to_have_count(0)
     page.run(2)
     expect(page.output(2)).to_contain_text("The answer is: dropped from survey. / The answer is: ")
