@@ -17,7 +17,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from acp_notebook import AdapterConfig, Call, NativeApprovalBridge, Say, ScriptedModel, Session, StepApp, Turn
 from acp_notebook.errors import AlreadyAnswered, ConfigError, PermissionError
 from acp_notebook.protocol.messages import ToolCallUpdate
-from acp_notebook.session.state import Event, SessionState
+from acp_notebook.session.state import Event, PermissionAsked, SessionState
 from harness.cells import Cells, started
 from harness.sessions import pending, until
 
@@ -504,14 +504,19 @@ def test_the_result_of_a_step_is_seen_before_the_model_reads_it(hosted: Hosted) 
 def test_perm_13_nobody_answers_within_a_timeout_that_was_asked_for(hosted: Hosted) -> None:
     wiping = Wiping()
     session = hosted(wiping.agent, config=AdapterConfig(approval_bridge=NativeApprovalBridge(timeout=0.05)))
-    turn = session.prompt("a")
-    until(session, pending(1))
-    request = session.permissions[0]
-    assert turn.wait(20).text == "Denied: nobody answered within 0.05 s. | looked"
+    requests: list[Any] = []
+
+    def note(state: SessionState, event: Event) -> None:
+        if isinstance(event, PermissionAsked):
+            requests.extend(session.permissions)
+
+    session.subscribe(note)
+    turn = session.ask("a", timeout=20)
+    assert turn.text == "Denied: nobody answered within 0.05 s. | looked"
     permission = turn.state.permissions[0]
     assert (permission.status, permission.explanation) == ("denied", "denied by the timeout of 0.05 s")
     with pytest.raises(AlreadyAnswered):
-        request.allow()
+        requests[0].allow()
     assert wiping.runs == []
     for wrong in (0, -1, float("nan")):
         with pytest.raises(ConfigError, match="is no time to wait: use seconds, or None to wait"):
