@@ -27,6 +27,7 @@ WAITS = "the call still waits"
 #: How many references lead to a schema at most: they can go round in circles.
 _REFERENCES = 8
 _MOST_ROWS = 12
+_MOST_CHOICES = 100
 
 
 class FieldError(PermissionError):
@@ -58,7 +59,7 @@ def fields_of(request: RequestPermission) -> list[Field]:
     properties = cast("Mapping[str, Any]", found)
     arguments = request.tool_call.arguments
     hidden = cast("dict[str, Any]", masked(arguments))
-    required = schema.get("required", ())
+    required = _list(schema.get("required"))
     room = WHOLE
     fields: list[Field] = []
     for name in [*properties, *(n for n in arguments if n not in properties)]:
@@ -77,7 +78,7 @@ def _field(name: str, schema: Schema, arguments: Mapping[str, Any], required: bo
     hint = description if isinstance(description, str) else None
     given = name in arguments
     value = arguments.get(name, schema.get("default"))
-    if value is None and "default" in schema:
+    if value is None and "default" in schema and not required:
         given = False  # as if it were left out
     choices = _choices(schema)
     kind: FieldKind = "json"
@@ -108,12 +109,14 @@ def _resolved(schema: Any, root: Schema) -> Schema:
         options = [
             option
             for key in ("anyOf", "oneOf", "allOf")
-            for option in cast("list[Any]", schema.get(key) or [])
+            for option in _list(schema.get(key))
             if option != {"type": "null"}
         ]
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/$defs/"):
-            schema = cast("Any", root.get("$defs") or {}).get(reference.removeprefix("#/$defs/"))
+            kept = root.get("$defs")
+            name = reference.removeprefix("#/$defs/")
+            schema = cast("Schema", kept).get(name) if isinstance(kept, Mapping) else None
         elif len(options) == 1:
             schema = options[0]
         else:
@@ -125,11 +128,14 @@ def _choices(schema: Schema) -> tuple[Any, ...]:
     """The only values that an argument can have, where they are few and plain."""
     if schema.get("type") == "boolean":
         return True, False
-    values: Any = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    plain = isinstance(values, list) and all(
-        isinstance(value, str | int | float | bool | None) for value in cast("list[Any]", values)
-    )
-    return tuple(cast("list[Any]", values)) if plain else ()
+    values = _list(schema.get("enum", [schema["const"]] if "const" in schema else []))
+    plain = all(isinstance(value, str | int | float | bool | None) for value in values)
+    return tuple(values) if plain and len(values) <= _MOST_CHOICES else ()
+
+
+def _list(value: Any) -> list[Any]:
+    """A part of a schema that should be a list: a schema may be anything."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -180,3 +180,21 @@ def test_any_arguments_come_back_as_they_were(arguments: dict[str, Any]) -> None
     back = read_fields(made, values)
     assert {name: back[name] for name in arguments} == arguments
     assert set(back) <= {*arguments, *required}
+
+
+WORDS = ("type", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "properties", "required", "default", "a")
+ODD = st.recursive(
+    st.none() | st.integers() | st.sampled_from(["string", "integer", "boolean", "#/$defs/a", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.dictionaries(st.sampled_from(WORDS), ODD), ODD)
+def test_a_schema_may_be_anything(schema: dict[str, Any], value: Any) -> None:
+    for properties in (schema.get("properties"), {"a": schema, "b": value}):
+        made = request({"a": value}, {**schema, "properties": properties})
+        fields_html(fields_of(made))
+        if not any(field.required and not field.given for field in fields_of(made)) and fields_of(made):
+            assert read_fields(made, sent(made)) == {"a": value}
