@@ -56,18 +56,21 @@ class Remembered:
     def announce(self) -> None:
         """Send the rules where they have changed."""
         try:
-            rules = tuple(self._rules())
+            self._show(self._rules())
         except Exception as error:
             self._fail(error)
-            return
-        if rules != self._announced:
-            self._announced = rules
-            self._send(RulesUpdate(rules))
+
+    def _show(self, rules: Sequence[Rule]) -> None:
+        if (found := tuple(rules)) != self._announced:
+            self._announced = found
+            self._send(RulesUpdate(found))
 
     def find(self, tool: str, arguments: Mapping[str, Any]) -> Rule | None:
         """The rule that answers a call; None when there is none, and when that cannot be told."""
         try:
-            rules = [*self._rules(), *self._looked_up(tool, arguments)]
+            kept = self._rules()
+            self._show(kept)  # other sessions, and the host, may have changed them
+            rules = [*kept, *self._looked_up(tool, arguments)]
             found = covering(rules, tool, arguments, self.folder)
         except Exception as error:
             self._fail(error)

@@ -305,6 +305,11 @@ def test_rules_of_other_sessions_agents_and_folders(
         two = hosted(Running().agent, config=remembering(), name="two")
         assert [rule.scope for rule in two.rules] == ["folder", "user"]
         asked(two, prompt())
+        one.rules.add("allow", "run", "command", matches="l*", scope="folder")
+        assert two.ask(prompt(), timeout=20).tool_calls[0].reason == "allowed by rule 3"
+        assert [rule.scope for rule in two.rules] == ["folder", "user", "folder"]
+        one.rules.remove(4)
+        asked(two, prompt())
         fork = two.fork("three")
         assert [rule.scope for rule in fork.rules] == ["folder", "user"]
         fork.close()
