@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -147,6 +148,8 @@ def unwatched(ctx: RunContext[Any], toolset: AbstractToolset[Any]) -> bool:
 
     Then a step costs a twentieth of what it costs through the tool manager.
     """
+    if sys.platform == "emscripten":  # no threads there, which pydantic-ai sees to
+        return False
     plain = type(toolset).call_tool is FunctionToolset.call_tool
     if not plain or cast("FunctionToolset[Any]", toolset).timeout is not None:
         return False

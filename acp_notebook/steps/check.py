@@ -15,7 +15,18 @@ from .conditions import Condition, read_condition
 from .paths import impossible
 from .plan import DEFAULT_LIMITS, ITEM, Limits, RawStep, Step
 from .read import read
-from .references import FORM, LITERALLY, REFERENCE, Fault, Place, Reference, parse, references, resolve
+from .references import (
+    FORM,
+    LITERALLY,
+    REFERENCE,
+    Composite,
+    Fault,
+    Place,
+    Reference,
+    parse,
+    references,
+    resolve,
+)
 from .tools import StepTool
 
 _ANYTHING: Mapping[str, Any] = {}
@@ -53,7 +64,7 @@ def check(
         problems += checked.problems
         if checked.step is not None:
             steps.append(checked.step)
-        before.returns.setdefault(step.step_id, _returned(step, tools))
+        before.returns.setdefault(step.step_id, checked.returns)
     if problems:
         raise StepsRefused(problems)
     return tuple(steps), reading.notes
@@ -64,14 +75,6 @@ def _size(steps: Iterable[RawStep]) -> int:
         return len(json.dumps([step.args for step in steps], default=str))
     except (ValueError, RecursionError):  # told with its place by the check of its step
         return 0
-
-
-def _returned(step: RawStep, tools: Mapping[str, StepTool]) -> Mapping[str, Any]:
-    """The declared type of a step's result, as JSON Schema."""
-    returns = tools[step.tool].returns if step.tool in tools else _ANYTHING
-    if step.for_each is None:
-        return returns
-    return {"type": "array", "items": returns, "$defs": returns.get("$defs", {})}
 
 
 class _Before:
@@ -92,7 +95,7 @@ class _Before:
 
 
 class _Check:
-    """The check of one step: `step` when there are no `problems`."""
+    """The check of one step: `step` when there are no `problems`; `returns` is the type of its result."""
 
     def __init__(self, raw: RawStep, tools: Mapping[str, StepTool], before: _Before) -> None:
         self.problems: list[StepProblem] = []
@@ -106,12 +109,11 @@ class _Check:
             closest = next((name for name in tools if close and name.lower() == close[0]), None)
             meant = f"did you mean {closest!r}? " if closest else ""
             self._problem(f"there is no tool {raw.tool!r}: {meant}{_listed('the tools are', list(tools))}")
-        self._items = for_each = self._for_each(raw.for_each)
-        faults: list[Fault] = []
-        when = None if raw.when is None else read_condition(raw.when, faults)
-        self._faults(faults)
-        if when is not None:
-            self._reference(when.value, ("when",))
+        self._items = for_each = None if raw.for_each is None else self._for_each(raw.for_each)
+        when = None if raw.when is None else self._when(raw.when)
+        self.returns: Mapping[str, Any] = tool.returns if tool is not None else _ANYTHING
+        if raw.for_each is not None:
+            self.returns = {"type": "array", "items": self.returns, "$defs": self.returns.get("$defs", {})}
         args = self._args(tool)
         if tool is not None:
             self._validate(tool, args)
@@ -119,6 +121,8 @@ class _Check:
                 self.step = Step(raw.step_id, tool, args, for_each, when, self._uses(for_each, when))
 
     def _uses(self, for_each: Reference | None, when: Condition | None) -> tuple[str, ...]:
+        if for_each is None and when is None and len(self._found) == 1:
+            return (self._found[0][1].step,)
         used = [ref.step for _, ref in self._found if for_each is None or ref.step != ITEM]
         used += [for_each.step] if for_each is not None else []
         used += [when.value.step] if when is not None else []
@@ -131,9 +135,15 @@ class _Check:
         for fault in faults:
             self._problem(f"{_inside(fault.place)}{fault.message}", str(fault.place[0]))
 
+    def _when(self, raw: Any) -> Condition | None:
+        faults: list[Fault] = []
+        when = read_condition(raw, faults)
+        self._faults(faults)
+        if when is not None:
+            self._reference(when.value, ("when",))
+        return when
+
     def _for_each(self, raw: Any) -> Reference | None:
-        if raw is None:
-            return None
         faults: list[Fault] = []
         node = parse(raw, ("for_each",), faults)
         if isinstance(node, Reference):
@@ -152,15 +162,28 @@ class _Check:
             )
             self._problem(message)
             return {}
-        args = {name: parse(value, (name,), faults) for name, value in self._raw.args.items()}
-        self._faults(faults)
-        self._found = [found for name, node in args.items() for found in references(node, (name,))]
+        args: dict[str, Any] = {}
+        for name, value in self._raw.args.items():
+            node = args[name] = parse(value, (name,), faults)
+            if type(node) is Reference:
+                self._found.append(((name,), node))
+            elif type(node) is Composite:
+                self._found += references(node, (name,))
+        if faults:
+            self._faults(faults)
+        closed: dict[str, None] = {}
         for place, reference in self._found:
             self._reference(reference, place)
+            name = str(place[0])
+            if (
+                tool is not None
+                and name not in tool.sharable
+                and (name in tool.properties or tool.takes_more)
+            ):
+                closed[name] = None
         if tool is not None:
-            for name in {str(place[0]): None for place, _ in self._found}:
-                if name not in tool.sharable and (name in tool.properties or tool.takes_more):
-                    self._not_sharable(tool, name)
+            for name in closed:
+                self._not_sharable(tool, name)
         return args
 
     def _not_sharable(self, tool: StepTool, name: str) -> None:
@@ -196,11 +219,14 @@ class _Check:
             self._problem(f"{_inside(place)}the reference to {step!r} {why}", str(name))
 
     def _validate(self, tool: StepTool, args: Mapping[str, Any]) -> None:
+        if (
+            len(self._found) >= len(args)
+            and tool.required <= args.keys() <= tool.properties.keys()
+            and all(type(node) is Reference for node in args.values())
+        ):
+            return  # there is no value yet to validate
         told = {problem.argument for problem in self.problems}
         holes = [place for place, _ in self._found]
-        known = tool.required <= args.keys() <= tool.properties.keys()
-        if known and all(type(node) is Reference for node in args.values()):
-            return  # there is no value yet to validate
         holes += [(name,) for name in args if name in told]
         values = {name: _HOLE if name in told else resolve(node, _hole) for name, node in args.items()}
         try:

@@ -23,6 +23,7 @@ from .preview import without_secrets
 from .tools import StepTool
 
 _FAILED = frozenset({"error", "failed", "failure"})
+_SIGNS = frozenset({"error", "errors", "status", "ok", "success", "isError", "is_error"})
 _PLAIN = frozenset({str, bool, int, float, list, dict})
 _BEGINNINGS = ("error:", "error ", "traceback (most recent call last)")
 
@@ -52,6 +53,8 @@ def looks_failed(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     mapping = cast("dict[str, Any]", value)
+    if _SIGNS.isdisjoint(mapping):
+        return False
     status = mapping.get("status")
     return (
         _says(mapping.get("error"))

@@ -11,6 +11,7 @@ from ..errors import StepProblem
 from .plan import ITEM, Limits, RawStep
 
 _KEYS = ("id", "tool", "args", "for_each", "when")
+_ALL = frozenset(_KEYS)
 #: Keys that only say something to a reader. They are passed over, and a note says so.
 _REMARKS = frozenset({"why", "reason", "description", "comment", "note", "notes", "title", "name", "purpose"})
 _FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*", re.DOTALL)
@@ -70,7 +71,16 @@ def _steps(raw: Any, reading: Reading, limits: Limits) -> list[Any]:
 
 
 def _step(number: int, step: dict[str, Any], reading: Reading) -> RawStep | None:
-    step_id = step.get("id")
+    step_id, tool, args = step.get("id"), step.get("tool"), step.get("args")
+    if (
+        type(step_id) is str
+        and type(tool) is str
+        and type(args) is dict
+        and step.keys() <= _ALL
+        and step_id.strip()
+    ):
+        given = cast("dict[str, Any]", args)  # as most are: nothing has to be read into it
+        return RawStep(number, step_id, tool, given, step.get("for_each"), step.get("when"))
     if isinstance(step_id, int) and not isinstance(step_id, bool):
         step_id = str(step_id)
     where = f"step {step_id!r}" if isinstance(step_id, str) and step_id else f"step {number}"
@@ -81,7 +91,7 @@ def _step(number: int, step: dict[str, Any], reading: Reading) -> RawStep | None
     if not isinstance(step.get("tool"), str):
         has = "names no tool" if "tool" not in step else f"has {_kind(step['tool'])} as its tool"
         reading.problem(where, f'{has}: write "tool": "<name>"')
-    args = _args(step.get("args", {}), where, reading)
+    args = _args(args, where, reading)
     _keys(step, where, reading)
     if len(reading.problems) > before:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from .isolate import isolated
 
@@ -19,10 +19,10 @@ FORM = f'{{"{REFERENCE}": {{"<step id>": ["<key>", <index>, …]}}}}'
 MAX_DEPTH = 64
 
 Place = tuple[str | int, ...]
+_KEYS = frozenset({str, int})  # and not bool, which is an int to isinstance
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """What step `step` returned, at `path` in it."""
 
     step: str
@@ -95,17 +95,13 @@ def _reference(mapping: dict[str, Any], place: Place, faults: list[Fault]) -> Re
         )
     else:
         ((step, path),) = cast("dict[str, Any]", target).items()
-        if type(path) is list and all(map(_is_key, cast("list[Any]", path))):
+        if type(path) is list and _KEYS.issuperset(map(type, cast("list[Any]", path))):
             return Reference(step, tuple(cast("list[str | int]", path)))
         shown = repr(cast(Any, path))[:80]
         faults.append(
             Fault(place, f"has the path {shown}, which is not a list of keys and indexes: write {FORM}")
         )
     return None
-
-
-def _is_key(key: object) -> bool:
-    return type(key) is str or type(key) is int
 
 
 def references(node: Any, place: Place = ()) -> Iterator[tuple[Place, Reference]]:

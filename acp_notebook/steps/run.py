@@ -212,12 +212,17 @@ class Run:
     def arguments(self, step: Step, item: Any = _NOTHING) -> dict[str, Any]:
         """The arguments of a call, each reference replaced by a copy of its value. Raises `NoSuchPath`."""
 
+        if item is _NOTHING:
+            return {name: resolve(node, self._copy) for name, node in step.args.items()}
+
         def look_up(reference: Reference) -> Any:
-            if item is not _NOTHING and reference.step == ITEM:
-                return isolated(follow(item, reference.path))
-            return isolated(self._look_up(reference))
+            found = follow(item, reference.path) if reference.step == ITEM else self._look_up(reference)
+            return isolated(found)
 
         return {name: resolve(node, look_up) for name, node in step.args.items()}
+
+    def _copy(self, reference: Reference) -> Any:
+        return isolated(self._look_up(reference))
 
     def _look_up(self, reference: Reference) -> Any:
         try:

@@ -7,7 +7,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .attempts import called
 from .events import Outcome
@@ -64,13 +64,16 @@ class Stretch:
                 if self._left:
                     return
                 outcome = self._run.skips(step)
-                self._now = None if outcome is not None else (step, time.time())
-            if self._now is not None:
-                outcome = self._called(*self._now)
+                if outcome is not None:
+                    self._run.record(step, outcome)
+                    continue
+                started = time.time()
+                self._now = step, started
+            outcome = self._called(step, started)
             with self._lock:
                 if self._left:
                     return
-                self._run.record(step, cast(Outcome, outcome))
+                self._run.record(step, outcome)
                 self._now = None
 
     def _called(self, step: Step, started: float) -> Outcome:
