@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ..describe import explain
 from .tools import StepTool
 
 #: What a task may need to end after it was cancelled, in seconds. What takes longer runs on a thread.
@@ -30,12 +31,32 @@ class Flight:
 
 
 def called(tool: StepTool, args: dict[str, Any]) -> Any:
-    """Call a tool's function on a worker thread, where nothing but the function raises these two."""
+    """Call a tool's function on a worker thread, where nothing but the function raises what it raises."""
     assert tool.function is not None
     try:
         return tool.function(**args)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"{tool.name} tried to end the process ({type(error).__name__})") from None
+    except Exception:
+        raise
+    except BaseException as error:
+        raise _tamed(tool, error) from None
+
+
+async def guarded(tool: StepTool, call: Coroutine[Any, Any, Any]) -> Any:
+    """Await a call. What would end the whole loop, and with it the kernel, ends the step alone."""
+    try:
+        return await call
+    except (Exception, asyncio.CancelledError, GeneratorExit):
+        raise
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
+    except BaseException as error:  # also a panic of an extension module
+        raise _tamed(tool, error) from None
+
+
+def _tamed(tool: StepTool, error: BaseException) -> RuntimeError:
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        return RuntimeError(f"{tool.name} tried to end the process ({type(error).__name__})")
+    return RuntimeError(f"{tool.name} raised {explain(error)}")
 
 
 async def attempt(
@@ -52,7 +73,7 @@ async def attempt(
     options = tool.options
     for number in count(1):
         try:
-            return await _limited(call(), tool, flight)
+            return await _limited(guarded(tool, call()), tool, flight)
         except final:
             raise
         except Exception as error:

@@ -20,7 +20,7 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_jsonable_python
 
 from ..errors import StepProblem
-from .attempts import Denied, Flight, attempt, called
+from .attempts import Denied, Flight, attempt, called, guarded
 from .events import Outcome
 from .isolate import isolated
 from .plan import Step
@@ -135,7 +135,7 @@ class _Attempts(WrapperToolset[Any]):
 
 async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:
     if tool.is_async and tool.options.timeout is None and not tool.options.retries:
-        return await call()  # it hears of a cancellation itself
+        return await guarded(tool, call())  # it hears of a cancellation itself
     return await attempt(call, tool, flight, _FINAL)
 
 

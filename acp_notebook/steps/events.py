@@ -90,7 +90,7 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """Every step has its outcome. `status` is that of the first step that did not go well, else `ok`."""
+    """Every step has its outcome. `status` is `cancelled`, that of the first step that failed, or `ok`."""
 
     run_id: str
     status: Status

@@ -68,13 +68,16 @@ class Run:
         self._gate = asyncio.Semaphore(width if parallel else 1)
         self._width = width
         self._failed: str | None = None
+        self._cancelled = False
 
     @property
     def status(self) -> Status:
-        """`ok`, or how the first step ended that did not go well."""
+        """`ok`, or `cancelled`, or how the first step ended that did not go well."""
+        if self._cancelled:
+            return "cancelled"
         for step in self.steps:
             match self.outcomes.get(step.step_id):
-                case Outcome(status="error" | "denied" | "cancelled" as status):
+                case Outcome(status="error" | "denied" as status):
                     return status
                 case _:
                     pass
@@ -85,6 +88,9 @@ class Run:
         self._emit(RunStarted(self.run_id, self._call_id, self.steps, time.time()))
         try:
             await (self._together() if self._parallel else self._in_order())
+        except asyncio.CancelledError:
+            self._cancelled = True
+            raise
         finally:
             for step in self.steps:
                 if step.step_id not in self.outcomes:

@@ -351,7 +351,10 @@ async def test_cancel_says_what_ran_and_what_did_not() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    found = await cancelled([wait, *TOOLS], begun, lambda: None)
+    events: list[StepEvent] = []
+    found = await cancelled([wait, *TOOLS], begun, lambda: None, on_event=events.append)
+    assert isinstance(events[-1], RunEnded) and events[-1].status == "cancelled"
+    assert statuses(events) == {name: outcome.status for name, outcome in found.items()}
     assert {name: outcome.status for name, outcome in found.items()} == {
         "a": "ok",
         "b": "cancelled",
@@ -377,12 +380,28 @@ async def test_cancel_says_what_may_still_run(settings: dict[str, Any]) -> None:
     assert found["b"].status == "cancelled"
 
 
-async def test_a_tool_that_ends_the_process_ends_its_step() -> None:
-    def leave() -> None:
-        raise SystemExit(3)
+class Panic(BaseException):
+    """As extension modules raise it."""
 
-    answer = await execute(StepToolset([leave]), [step("a", "leave")])
-    assert "leave tried to end the process" in answer["steps"]["a"]["error"]
+
+@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("error", [SystemExit(3), Panic("oh no")], ids=["exit", "panic"])
+async def test_a_tool_that_would_end_the_process_ends_its_step(error: BaseException, observed: bool) -> None:
+    def leave() -> None:
+        raise error
+
+    async def leave_async() -> None:
+        raise error
+
+    toolset = StepToolset(
+        [leave, leave_async], keep_going=True, on_event=(lambda event: None) if observed else None
+    )
+    answer = await execute(toolset, [step("a", "leave"), step("b", "leave_async")])
+    said = "tried to end the process" if isinstance(error, SystemExit) else "raised Panic: oh no"
+    assert answer["steps"]["a"]["error"] == f"RuntimeError: leave {said}" + (
+        " (SystemExit)" if isinstance(error, SystemExit) else ""
+    )
+    assert f"leave_async {said}" in answer["steps"]["b"]["error"]
 
 
 async def test_a_generator_is_read_once_and_kept() -> None:

@@ -44,6 +44,10 @@ def agent_with(*steps: dict[str, Any]) -> Agent[None, str]:
     def fail() -> str:
         raise ValueError("no such table")
 
+    @app.tool()
+    def leave() -> None:
+        raise SystemExit(3)
+
     @model.script("go")
     def go(turn: Any) -> Any:
         answer = yield Call("execute_plan", steps=list(steps))
