@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic_ai.messages import ToolCallPart, ToolReturn
 from pydantic_ai.tools import ToolDefinition
 
-from ..masking import marked
+from ..masking import marked, masked
 from ..protocol.content import Code, Text
 from ..protocol.messages import PermissionOption, RequestPermission, ToolCall
 from .modes import tool_kind
@@ -30,7 +30,7 @@ def review_request(
     """The request to let the model read what a call returned."""
     given = marked(for_page(call.args_as_dict()), tool.parameters_json_schema)
     found = for_page(_whole(result))
-    text = found if isinstance(found, str) else json.dumps(found, indent=2, ensure_ascii=False)
+    text = found if isinstance(found, str) else json.dumps(masked(found), indent=2, ensure_ascii=False)
     left = len(text) - SHOWN
     hidden = f"Not shown: {left:,} characters." if left > 0 else None
     return RequestPermission(
