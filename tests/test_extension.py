@@ -161,10 +161,8 @@ def test_in_a_kernel_unloading_closes_the_widgets(notebook_kernel: Frontend) -> 
     page.run("%unload_ext acp_notebook")
     page.wait(lambda: not page.widgets(), what="the end of all widgets")
     # pyzmq keeps a thread of its own from the first large message on
-    left = (
-        "[t.name for t in set(threading.enumerate()) - threads if not type(t).__module__.startswith('zmq.')]"
-    )
-    assert page.value(left) == []
+    ours = "not type(t).__module__.startswith('zmq.')"
+    assert page.value(f"[t.name for t in set(threading.enumerate()) - threads if {ours}]") == []
     assert "`%acp` not found" in page.execute("%acp status").stderr
     page.run(
         "%load_ext acp_notebook\n%acp start demo\nt = %acp ask hello\nassert t.stop_reason == 'end_turn'"
