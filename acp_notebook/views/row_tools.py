@@ -10,7 +10,7 @@ from .html import Html, tag
 _BUTTONS: dict[str, tuple[str, str, str | None, str | None, str | None]] = {
     "done": ("✓", "Mark as done", None, "completed", "Mark as not done"),
     "start": ("▸", "Mark as in progress", None, "in_progress", "Mark as not in progress"),
-    "work": ("►", "Work on this one", None, None, None),
+    "work": ("⚙", "Work on this one", None, None, None),
     "skip": ("–", "Skip", None, "cancelled", "Do not skip"),
     "edit": ("✎", "Edit", "Enter", None, None),
     "up": ("↑", "Move up", "Alt+ArrowUp", None, None),

@@ -113,7 +113,7 @@ def _view(
         data_slot=VIEW,
     )
     yield Part(VIEW, ROOT, root)
-    if kind != "plan":
+    if kind != "plan" or (controls and state.status != "idle"):  # a plan alone has one while a turn runs
         yield Part("head", VIEW, _head(state, kind, turn, controls))
     if kind == "session":
         yield from memo.parts(SETTINGS, settings, state.config, SETTINGS, controls)
@@ -138,6 +138,9 @@ def _view(
         yield from plan_parts(shown, memo, VIEW)
     if kind == "session" and controls and state.plans_editable and (removed := removed_plans(state)):
         yield Part("removed", VIEW, removed)
+    if kind == "plan" and controls:  # work can be started here, so what stands in its way is answered here
+        for request in state.pending:
+            yield from item_parts(request, f"pending {request.request_id}", VIEW, memo, controls)
     if turn:
         yield from turn_parts(turn, memo.inner("turn", turn.number), slot=VIEW, controls=controls)
     if kind == "session":
@@ -173,7 +176,7 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
     cancel = tag("button", "Cancel turn", type="button", class_="acp-btn", data_action="cancel")
     cancellable = controls and state.status != "idle"
     show = tag("button", "Answer", type="button", class_="acp-btn acp-primary", data_action="show-request")
-    asking = controls and bool(state.pending) and kind != "plan"
+    asking = controls and bool(state.pending)
     role = "status" if controls else None  # a live region: what changes in it is read aloud
     return tag(
         "div",

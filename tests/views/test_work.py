@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acp_notebook.plan import Change, Plan, PlanEntry
-from acp_notebook.protocol.messages import PlanUpdate, StateUpdate, UserMessage
+from acp_notebook.protocol.messages import (
+    PermissionOption,
+    PlanUpdate,
+    RequestPermission,
+    Selected,
+    StateUpdate,
+    ToolCall,
+    UserMessage,
+)
 from acp_notebook.session.reduce import reduce
-from acp_notebook.session.state import Closed, Event, SessionState
+from acp_notebook.session.state import Closed, Event, PermissionAnswered, PermissionAsked, SessionState
 from acp_notebook.views.parts import Memo, assemble
 from acp_notebook.views.session import render_plan, render_session
 from acp_notebook.views.widget import session_view
@@ -16,6 +24,7 @@ from harness.puppet import PLAN, PageComm, PuppetSession
 
 EMPTY = SessionState("survey", "agent", "demo")
 BUTTON = 'data-action="work"'
+ONCE = PermissionOption("yes", "Allow once", "allow_once")
 CHANGED = Plan((*PLAN.entries, PlanEntry("Publish")), title=PLAN.title)
 
 
@@ -44,6 +53,20 @@ def test_it_is_offered_where_something_is_left_to_do_and_no_turn_runs() -> None:
     assert BUTTON not in assemble(
         render_plan()(after(PlanUpdate(PLAN), PlanUpdate(CHANGED)), Memo(), True, {"plan-1": 1})
     )
+
+
+def test_a_plan_alone_shows_the_turn_that_was_started_there() -> None:
+    call = ToolCall("c1", "drop_duplicates", {"table": "survey"})
+    asked = PermissionAsked("r1", RequestPermission(call, (ONCE,), "Approve drop_duplicates?"))
+    running = after(PlanUpdate(PLAN), UserMessage("Go", "m"), StateUpdate("running"))
+    waiting = reduce(running, asked)
+    assert "acp-head" not in plan_html(after(PlanUpdate(PLAN)))
+    assert 'data-action="cancel"' in plan_html(running) and "acp-permission" not in plan_html(running)
+    assert 'data-request="r1"' in plan_html(waiting) and 'data-option="yes"' in plan_html(waiting)
+    answered = reduce(waiting, PermissionAnswered("r1", Selected("yes"), "allowed", "allowed by you"))
+    assert "acp-permission" not in plan_html(answered)
+    assert "acp-permission" not in plan_html(waiting, live=False)
+    assert "acp-head" not in plan_html(waiting, live=False)
 
 
 def test_the_question_shows_what_has_changed() -> None:
