@@ -89,6 +89,8 @@ class Calls:
         assert tool.function is not None
         function = tool.function
         valid = tool.validator.validate_python(args)
+        if _unruled(tool):
+            return await guarded(tool, function(**valid))
 
         async def call() -> Any:
             given = isolated(valid) if tool.options.retries else valid
@@ -134,9 +136,14 @@ class _Attempts(WrapperToolset[Any]):
 
 
 async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:
-    if tool.is_async and tool.options.timeout is None and not tool.options.retries:
+    if _unruled(tool):
         return await guarded(tool, call())  # it hears of a cancellation itself
     return await attempt(call, tool, flight, _FINAL)
+
+
+def _unruled(tool: StepTool) -> bool:
+    """Whether a call needs neither a clock, nor another try, nor to be left on a thread."""
+    return tool.is_async and tool.options.timeout is None and not tool.options.retries
 
 
 def _never(reference: object) -> Any:
