@@ -18,6 +18,7 @@ from acp_notebook import AdapterConfig, Call, NativeApprovalBridge, Say, Scripte
 from acp_notebook.errors import AlreadyAnswered, ConfigError, PermissionError
 from acp_notebook.protocol.messages import ToolCallUpdate
 from acp_notebook.session.state import Event, PermissionAsked, SessionState
+from acp_notebook.views.commands import carry_out
 from harness.cells import Cells, started
 from harness.sessions import pending, until
 
@@ -80,19 +81,48 @@ def cells() -> Iterator[Cells]:
         yield Cells(shell)
 
 
-#: Answer → from Python, and the line of a magic.
-ANSWERS: dict[str, tuple[Callable[[Any], None], str]] = {
-    "allow": (lambda request: request.allow(), "%acp approve"),
-    "always": (lambda request: request.allow(always=True), "%acp approve --always"),
-    "note": (lambda request: request.allow(note="only this once"), "%acp approve --note only this once"),
+#: Answer → from Python, the line of a magic, and what a click or a form on the card sends.
+ANSWERS: dict[str, tuple[Callable[[Any], None], str, dict[str, Any]]] = {
+    "allow": (
+        lambda request: request.allow(),
+        "%acp approve",
+        {"action": "option", "option": "allow_once"},
+    ),
+    "always": (
+        lambda request: request.allow(always=True),
+        "%acp approve --always",
+        {"action": "option", "option": "allow_always"},
+    ),
+    "note": (
+        lambda request: request.allow(note="only this once"),
+        "%acp approve --note only this once",
+        {"action": "allow-with-note", "note": "only this once"},
+    ),
     "edit": (
         lambda request: request.allow(arguments={"path": "b"}),
         '%acp approve --args {"path": "b"}',
+        {"action": "edit-arguments", "arguments": '{"path": "b"}'},
     ),
-    "option": (lambda request: request.choose("allow_once"), "%acp approve"),
-    "deny": (lambda request: request.deny(), "%acp deny"),
-    "reason": (lambda request: request.deny("not that"), "%acp deny --reason not that"),
-    "never": (lambda request: request.deny(always=True), "%acp deny --always"),
+    "option": (
+        lambda request: request.choose("allow_once"),
+        "%acp approve 1",
+        {"action": "option", "option": "allow_once"},
+    ),
+    "deny": (
+        lambda request: request.deny(),
+        "%acp deny",
+        {"action": "option", "option": "reject_once"},
+    ),
+    "reason": (
+        lambda request: request.deny("not that"),
+        "%acp deny --reason not that",
+        {"action": "deny-with-reason", "reason": "not that"},
+    ),
+    "never": (
+        lambda request: request.deny(always=True),
+        "%acp deny --always",
+        {"action": "option", "option": "reject_always"},
+    ),
 }
 RUNS = {"allow": ["a"], "always": ["a"], "note": ["a"], "edit": ["b"], "option": ["a"]}
 SAID = {"deny": "The person denied this call; it did not run.", "reason": "not that"}
@@ -101,7 +131,7 @@ SAID = {"deny": "The person denied this call; it did not run.", "reason": "not t
 @pytest.mark.parametrize(
     ("way", "answer", "by"),
     [
-        *itertools.product(WAYS, ANSWERS, ["python"]),
+        *itertools.product(WAYS, ANSWERS, ["python", "click"]),
         *(("flagged", answer, "magic") for answer in ANSWERS),
     ],
 )
@@ -116,8 +146,11 @@ def test_every_way_to_ask_and_every_answer(
     until(session, pending(1))
     assert wiping.runs == []
     asked = session.permissions[0]
-    python, line = ANSWERS[answer]
-    python(asked) if run is None else run(line)
+    python, line, click = ANSWERS[answer]
+    if by == "click":
+        session.host.call(lambda: carry_out(session, {**click, "request": asked.id}))
+    else:
+        python(asked) if run is None else run(line)
     check(turn, wiping.runs, answer)
     with pytest.raises(AlreadyAnswered):
         asked.allow()
