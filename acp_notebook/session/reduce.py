@@ -284,13 +284,17 @@ class _Items:
     def _answer(self, event: PermissionAnswered) -> None:
         for position, item in enumerate(self.items):
             if isinstance(item, PermissionState) and item.request_id == event.request_id:
-                self.items[position] = replace(
-                    item,
-                    status=event.status,
-                    explanation=event.explanation,
-                    edited=event.outcome.arguments if isinstance(event.outcome, Selected) else None,
-                    answered=self._at,
-                )
+                outcome = event.outcome
+                item = replace(item, status=event.status, explanation=event.explanation, answered=self._at)
+                if isinstance(outcome, Selected):
+                    chosen = (o.kind for o in item.request.options if o.option_id == outcome.option_id)
+                    item = replace(
+                        item,
+                        edited=outcome.arguments,
+                        said=outcome.reason or outcome.note,
+                        always=next(chosen, "").endswith("_always"),
+                    )
+                self.items[position] = item
                 return
 
 

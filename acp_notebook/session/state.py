@@ -58,7 +58,8 @@ class ToolCallState(NamedTuple):
 class PermissionState:
     """A permission request: `pending`, then `allowed`, `denied` or `cancelled`, and a line that says why.
 
-    `edited` are the arguments that a person has put in place of the request's.
+    `edited` are the arguments that a person has put in place of the request's, `said` what they told the
+    model with the answer; `always` says that it was to be remembered.
     """
 
     request_id: str
@@ -66,6 +67,8 @@ class PermissionState:
     status: str = "pending"
     explanation: str = ""
     edited: Mapping[str, Any] | None = None
+    said: str | None = None
+    always: bool = False
     asked: float = 0.0
     answered: float | None = None
 

@@ -65,12 +65,15 @@ def _line(state: PermissionState) -> Html:
 
 
 def _said(state: PermissionState) -> str:
-    """Who answered, and how: `Allowed by rule 3`."""
+    """Who answered, and how: `Allowed by rule 3`, `Denied by you, always: not that`."""
     _, word, of_result = ANSWERED.get(state.status, ("", state.status, state.status))
     if state.request.subject == "result":
         word = of_result
     if state.status == "cancelled":
         return f"{word}: {state.explanation}" if state.explanation else word
+    if state.explanation == f"{state.status} by you":
+        always, told = ", always" if state.always else "", f": {state.said}" if state.said else ""
+        return f"{word} by you{always}{told}"
     if state.explanation.startswith(state.status):
         return word + state.explanation.removeprefix(state.status)
     return state.explanation[:1].upper() + state.explanation[1:] or word

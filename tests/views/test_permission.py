@@ -12,9 +12,10 @@ import pytest
 from acp_notebook.agent.projection import diff
 from acp_notebook.masking import MASK, masked, unmasked
 from acp_notebook.protocol.content import Code, Diff, Table, Text
-from acp_notebook.protocol.messages import PermissionOption, RequestPermission, ToolCall
+from acp_notebook.protocol.messages import PermissionOption, RequestPermission, Selected, ToolCall
 from acp_notebook.protocol.rules import EXACT, Covers
-from acp_notebook.session.state import PermissionState
+from acp_notebook.session.reduce import reduce
+from acp_notebook.session.state import PermissionAnswered, PermissionAsked, PermissionState, SessionState
 from acp_notebook.views.permission import permission, together
 from acp_notebook.views.values import editable_json
 from harness.puppet import OPTIONS
@@ -151,6 +152,19 @@ def test_an_answered_card_is_a_line(status: str, explanation: str, said: str) ->
     made = card(status=status, explanation=explanation, answered=1_796_047_000.0)
     assert said in made.replace("&#x27;", "'") and re.search(r" · \d\d:\d\d<", made)
     assert "<button" not in made and 'data-request="p1"' in made
+
+
+def test_an_answered_card_says_what_was_said_with_the_answer() -> None:
+    never = PermissionOption("never", "Never", "reject_always")
+    asked = PermissionAsked("p1", RequestPermission(ToolCall("c", "wipe", {}), (never,), "Approve wipe?"))
+    state = reduce(SessionState("s", "agent", "demo"), asked)
+    outcome = Selected("never", reason="not <b>that</b>")
+    state = reduce(state, PermissionAnswered("p1", outcome, "denied", "denied by you"))
+    (item,) = state.outside
+    assert isinstance(item, PermissionState) and item.always
+    assert "Denied by you, always: not &lt;b&gt;that&lt;/b&gt;" in permission(item, True)
+    by_policy = replace(item, explanation="denied by on_unattended='deny'")
+    assert "that" not in permission(by_policy, True)
 
 
 def test_the_static_form_waits_without_buttons() -> None:
