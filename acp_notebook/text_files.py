@@ -6,10 +6,17 @@ import codecs
 import os
 import shutil
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from .errors import AcpError
+
+try:
+    import fcntl
+except ImportError:  # Windows, JupyterLite
+    fcntl = None
 
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -84,6 +91,15 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise AcpError(f"{name!r} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Keep other threads and processes from what they, too, do with this lock. Raises `OSError`."""
+    with path.open("a") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)  # closing the file gives it back
+        yield
 
 
 def _refuse_others(path: Path, done: str) -> int:

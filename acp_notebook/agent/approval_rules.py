@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unicodedata import normalize
 
 from ..masking import masked
 from ..protocol.rules import EXACT, Covers, Rule, canonical, exactly
@@ -16,14 +17,21 @@ from ..protocol.rules import EXACT, Covers, Rule, canonical, exactly
 #: Arguments that a shell runs, whatever the rule says of them.
 COMMANDS = frozenset({"command", "cmd", "script", "bash"})
 _PATHS = frozenset({"path", "file_path", "filename", "file", "folder", "directory"})
+#: Paths that tools do not all read alike: a home folder, variables, escapes, blanks at an end, addresses.
+_DOUBTFUL = re.compile(r"^[~\s]|\s$|[$%\x00-\x1f\x7f]|^[A-Za-z][\w+.-]+:" + (r"|\\" if os.sep == "/" else ""))
+#: What makes more of a text than its pattern shows: folders above, line ends and other controls.
+_MORE = re.compile(r"(?:^|[/\\])\.\.(?:$|[/\\])|[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 #: What makes more of a command than one plain command: separators, substitutions, redirections, groups, line
 #: ends, and the other characters that some shell takes for one of these.
 _SHELL = re.compile(r"[;|&`$<>(){}\\^%!\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 #: Commands that run what stands behind them: their first words say nothing.
 _RUNNERS = frozenset(
-    {"bash", "sh", "zsh", "env", "sudo", "doas", "xargs", "exec", "eval", "nohup", "time", "timeout"}
+    {"bash", "sh", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "parallel"}
+    | {"exec", "eval", "command", "builtin", "nohup", "setsid", "time", "timeout", "nice", "ionice"}
+    | {"stdbuf", "watch", "strace", "chroot", "ssh", "find"}
 )
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 def covering(rules: Iterable[Rule], tool: str, arguments: Mapping[str, Any], folder: Path) -> Rule | None:
@@ -54,10 +62,11 @@ def covers(rule: Rule, arguments: Mapping[str, Any], folder: Path) -> bool:
         words = what.value.split()
         if deny:
             return any(_begins(part, words) for part in _parts(value))
-        return is_plain(value) and _words(value)[: len(words)] == words
-    if not deny and what.argument in COMMANDS and _SHELL.search(value):
-        return False
-    return fnmatchcase(value, what.value)
+        return bool(words) and is_plain(value) and _words(value)[: len(words)] == words
+    if deny:
+        return any(fnmatchcase(text, what.value) for text in (value, os.path.normpath(value)))
+    unsafe = _SHELL if what.argument in COMMANDS else _MORE
+    return unsafe.search(value) is None and fnmatchcase(value, what.value)
 
 
 def offered(arguments: Mapping[str, Any], folder: Path) -> Iterator[Covers]:
@@ -75,6 +84,16 @@ def offered(arguments: Mapping[str, Any], folder: Path) -> Iterator[Covers]:
             yield Covers("under", name, parent)
         yield Covers("equals", name, canonical(value))
     yield Covers("tool")
+
+
+def is_json(value: Any) -> bool:
+    """Whether a value is JSON as it is. Other objects can look the same in JSON and be different."""
+    if type(value) is list:
+        return all(map(is_json, cast("list[Any]", value)))
+    if type(value) is dict:
+        items = cast("dict[Any, Any]", value).items()
+        return all(type(name) is str and is_json(item) for name, item in items)
+    return type(value) in _ATOMS
 
 
 def _digest(arguments: Mapping[str, Any]) -> str | None:
@@ -102,15 +121,21 @@ def _is_under(path: str, top: str, folder: Path, deny: bool) -> bool:
     """
     try:
         root = os.path.realpath(os.path.join(folder, top))
-        if path.startswith("~"):  # a tool may expand it or not
+        if _DOUBTFUL.search(path):
             return deny
         named = [os.path.join(base, path) for base in (folder, os.getcwd())]
-        inside = [Path(os.path.realpath(place)).is_relative_to(root) for place in named]
+        places = [os.path.realpath(place) for place in named]
         if deny:
-            return any(inside) or any(Path(os.path.normpath(place)).is_relative_to(root) for place in named)
-        return all(inside)
+            denied = [*places, *map(os.path.normpath, named)]
+            return any(Path(_folded(place)).is_relative_to(_folded(root)) for place in denied)
+        return all(Path(place).is_relative_to(root) for place in places)
     except (OSError, ValueError):
         return deny
+
+
+def _folded(path: str) -> str:
+    """The same for names that some file system takes for the same."""
+    return normalize("NFKC", path).casefold()
 
 
 def _parent(path: str, folder: Path) -> str | None:
@@ -118,7 +143,7 @@ def _parent(path: str, folder: Path) -> str | None:
     try:
         root = Path(os.path.realpath(folder))
         parent = Path(os.path.realpath(root / path)).parent
-        return parent.relative_to(root).as_posix() + "/" if not path.startswith("~") else None
+        return parent.relative_to(root).as_posix() + "/" if not _DOUBTFUL.search(path) else None
     except (OSError, ValueError):
         return None
 
@@ -138,11 +163,25 @@ def _parts(command: str) -> Iterator[str]:
 
 
 def _begins(command: str, words: Sequence[str]) -> bool:
-    """The same for any text, however the command is named, and behind commands that run another one."""
+    """The same for any text, however the command is named, and anywhere behind one that runs another one."""
     found = _words(command)
-    while found and (os.path.basename(found[0]) in _RUNNERS or "=" in found[0] or found[0].startswith("-")):
+    while found and "=" in found[0]:
         del found[0]
-    return bool(words and found) and [os.path.basename(found[0]), *found[1 : len(words)]] == list(words)
+    if found and _name(found[0]) in _RUNNERS:
+        inner = [word for part in found[1:] for word in _words(part)]
+        return any(_same(inner[at:], words) for at in range(len(inner))) or _same(found, words)
+    return _same(found, words)
+
+
+def _same(found: Sequence[str], words: Sequence[str]) -> bool:
+    return bool(words and found) and [_name(found[0]), *found[1 : len(words)]] == [
+        _name(words[0]),
+        *words[1:],
+    ]
+
+
+def _name(command: str) -> str:
+    return os.path.basename(command).casefold()
 
 
 def _words(command: str) -> list[str]:
@@ -155,7 +194,7 @@ def _words(command: str) -> list[str]:
 def _first_words(command: str) -> str | None:
     """The command and its subcommand, where the command is plain and does not just run another one."""
     found = _words(command)
-    if not found or found[0] in _RUNNERS or "=" in found[0] or len(found[0].split()) != 1:
+    if not found or _name(found[0]) in _RUNNERS or "=" in found[0] or len(found[0].split()) != 1:
         return None
     if not is_plain(command):
         return None

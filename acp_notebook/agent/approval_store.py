@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, cast, get_args
 
 from ..errors import AcpError, PermissionError
 from ..protocol.rules import CoverKind, Covers, Decision, Rule, RuleScope
-from ..text_files import read_text, write_text
+from ..text_files import locked, read_text, write_text
 from .adapter import AcpSessionContext
 
 #: What a store knows of a key.
@@ -128,28 +128,33 @@ class RuleFile:
         self._write(scope, key, None)
 
     def _write(self, scope: RuleScope, key: str, policy: ApprovalPolicy | None) -> None:
-        path, kept = rules_path(), self._read()
+        path = rules_path()
         if path is None:
             raise PermissionError("there is no place here for rules that outlive the session")
-        rules = kept.setdefault(self._owners[scope], {})
-        rules.pop(key, None)
-        if policy is not None:
-            rules[key] = policy
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.touch(mode=0o600)
+            with locked(path.with_suffix(".lock")):  # others change it, too
+                if not path.exists():
+                    path.touch(mode=0o600)
+                kept = self._read()
+                rules = kept.setdefault(self._owners[scope], {})
+                rules.pop(key, None)
+                if policy is not None:
+                    rules[key] = policy
+                write_text(path, json.dumps(kept, indent=1), force=True)
         except OSError as error:
             raise AcpError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
-        write_text(path, json.dumps(kept, indent=1), force=True)
 
     def _read(self) -> dict[str, dict[str, Any]]:
         path = rules_path()
         if path is None or not path.exists():
             return {}
+        text = read_text(path)
+        if not text:  # it has just been made
+            return {}
         try:
-            found: Any = json.loads(read_text(path))
-        except ValueError as error:
+            found: Any = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise AcpError(f"{str(path)!r} is not JSON: mend or remove it") from error
         if not isinstance(found, Mapping):
             raise AcpError(f"{str(path)!r} holds no rules: mend or remove it")

@@ -7,8 +7,10 @@ of pydantic-acp.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -23,7 +25,7 @@ from ..protocol.content import Text
 from ..protocol.messages import OMIT, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
 from ..protocol.rules import EXACT, REACH, Decision, Rule
 from .adapter import AcpSessionContext
-from .approval_rules import covers, offered
+from .approval_rules import covers, is_json, offered
 from .approval_store import ApprovalPolicyStore
 from .arguments import Arguments
 from .asking import ask, is_yes, kind_of
@@ -35,14 +37,17 @@ from .presentation import (
 )
 from .projection import CannotPreview, ProjectionMap
 from .remembered import Remembered
-from .review import WITHHELD, review_request
+from .review import CHANGED, WITHHELD, review_request
 from .stream import Outbox
-from .values import explain, for_model, for_page
+from .values import explain, for_model, for_page, foreign
 
 log = logging.getLogger(__name__)
 
+#: Seconds: a year.
+LONGEST_WAIT = 366 * 24 * 3600
 DENIED = "The person denied this call; it did not run."
 CANCELLED = "The person cancelled this call; it did not run."
+MOVED = "The process has left the working folder: the files shown may not be those that the call is about."
 DENIED_BY_RULE = "The person has denied all calls like this one; it did not run."
 
 
@@ -92,7 +97,7 @@ class NativeApprovalBridge:
     review_kinds: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not self.timeout > 0:
+        if self.timeout is not None and not 0 < self.timeout <= LONGEST_WAIT:
             raise ConfigError(f"timeout={self.timeout!r} is no time to wait: use seconds, or None to wait")
 
     def reviews(self, tool: ToolDefinition) -> bool:
@@ -149,8 +154,9 @@ class Approvals:
 
         A call that asks `again` after it was allowed asks for something else, which no rule can allow.
         """
+        self.reasons.pop(call.tool_call_id, None)  # of an earlier call with this id
         given = _given(call, tool)
-        rule = self._remembered.find(call.tool_name, given)
+        rule = self._remembered.find(call.tool_name, given, _is_whole(call))
         if rule is not None and (rule.decision == "deny" or not again):
             return self._by_rule(call, rule)
         arguments = Arguments(ctx, call)
@@ -181,6 +187,9 @@ class Approvals:
         yes, edited = is_yes(outcome, request), _edited(outcome, request)
         override = None if edited is None else to_jsonable_python(dict(edited))
         ran = given if override is None else marked(override, request.parameters)
+        if override is not None and isinstance(call.args, dict):  # objects that were left alone stay
+            same = {name for name in override if name in given and override[name] == given[name]}
+            override = {name: call.args[name] if name in same else override[name] for name in override}
         if kind_of(outcome, request).endswith("_always"):
             self._remember("allow" if yes else "deny", call.tool_name, ran, outcome)
         if not yes:
@@ -195,9 +204,9 @@ class Approvals:
 
     def _remember(self, decision: Decision, tool: str, ran: dict[str, Any], outcome: Selected) -> None:
         """Keep a rule for such calls. Where that cannot be, the answer counts for this call alone."""
-        rule = Rule(0, decision, tool, outcome.covers, outcome.scope)
-        exact = outcome.covers.kind == "exact"
         try:
+            rule = Rule(0, decision, tool, outcome.covers, outcome.scope)
+            exact = outcome.covers.kind == "exact"
             if not exact and not covers(rule, ran, self._remembered.folder):
                 raise ConfigError(f"a rule {outcome.covers.said()} is not about it")
             self._remembered.add(rule, ran if exact else None)
@@ -214,7 +223,7 @@ class Approvals:
         metadata: Mapping[str, Any],
         arguments: Arguments,
     ) -> RequestPermission:
-        persistent = self._bridge.enable_persistent_choices
+        persistent = self._bridge.enable_persistent_choices and _is_whole(call)
         reach = f"{call.tool_name} {EXACT.said()}, {REACH['session']}" if persistent else None
         preview = _text(metadata.get("preview"))
         request = RequestPermission(
@@ -247,7 +256,8 @@ class Approvals:
             projection_maps=self._projection_maps,
         )
         try:
-            made = self._builder.build_tool_call_update(context)
+            with foreign():
+                made = self._builder.build_tool_call_update(context)
             title, content = made.title, () if made.content is OMIT else tuple(made.content)
         except CannotPreview as reason:
             return replace(request, preview_error=f"No preview: {reason}.")
@@ -258,7 +268,8 @@ class Approvals:
             self._outbox.tool_call(call.tool_call_id, content=content)
         if isinstance(title, str) and title not in ("", call.tool_name):
             request = replace(request, title=title)
-        return replace(request, content=(*request.content, *content))
+        moved = MOVED if content and not _is_here(session.cwd) else None
+        return replace(request, content=(*request.content, *content), preview_error=moved)
 
     # -- may the model read it? ----------------------------------------------------------------------
 
@@ -272,6 +283,9 @@ class Approvals:
             return result
         request = review_request(call, tool, result, self._bridge.timeout)
         outcome = await ask(self._client, self._outbox, request)
+        while (now := review_request(call, tool, result, self._bridge.timeout)).result != request.result:
+            request = replace(now, problem=CHANGED)  # whatever the answer was, it was about something else
+            outcome = await ask(self._client, self._outbox, request)
         yes = is_yes(outcome, request)
         edited = outcome.result if yes and isinstance(outcome, Selected) else OMIT
         said = "result withheld" if not yes else "result edited by you" if edited is not OMIT else None
@@ -291,6 +305,19 @@ def _given(call: ToolCallPart, tool: ToolDefinition | None) -> dict[str, Any]:
     """A call's arguments, with those marked that the tool declares as secrets."""
     given = call.args_as_dict()
     return given if tool is None else marked(given, tool.parameters_json_schema)
+
+
+def _is_whole(call: ToolCallPart) -> bool:
+    """Whether JSON says all of a call's arguments. Those of a step may be any objects."""
+    return not isinstance(call.args, dict) or is_json(call.args)
+
+
+def _is_here(folder: Path) -> bool:
+    """Whether the process is in the session's folder, as when the session began."""
+    try:
+        return os.path.samefile(folder, os.getcwd())
+    except OSError:
+        return False
 
 
 def _text(value: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,9 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_jsonable_python
 
 from ..errors import PermissionError
-from .values import explain
+from .values import explain, foreign
+
+log = logging.getLogger(__name__)
 
 WAITS = "the call still waits"
 
@@ -49,7 +52,7 @@ class Arguments:
     def _validated(self, edited: Mapping[str, Any]) -> dict[str, Any]:
         try:
             arguments = to_jsonable_python(dict(edited))
-        except (ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise PermissionError(f"the arguments are not JSON ({explain(error)}): {WAITS}") from error
         if self._tool is None or self._ctx is None:
             return arguments
@@ -68,13 +71,17 @@ class Arguments:
             tool_call_approved=True,
         )
         try:
-            answer = self._tool.args_validator_func(ctx, **arguments)
-            if inspect.isawaitable(answer):
-                await answer
+            with foreign():
+                answer = self._tool.args_validator_func(ctx, **arguments)
+                if inspect.isawaitable(answer):
+                    await answer
         except ModelRetry as error:
             raise PermissionError(f"{error.message}: {WAITS}") from error
         except (ApprovalRequired, CallDeferred):
             pass  # no fault of theirs: pydantic-ai asks the validator again, and then the person
+        except Exception as error:
+            log.error("the validator of %s failed", self._call.tool_name, exc_info=error)
+            raise PermissionError(f"the tool's own check failed ({explain(error)}): {WAITS}") from error
 
 
 def _in_words(error: ValidationError) -> str:

@@ -17,7 +17,7 @@ from ..protocol.rules import Covers, Rule, RuleScope, exactly, in_short
 from .adapter import AcpSessionContext
 from .approval_rules import covering, is_plain
 from .approval_store import ApprovalPolicyStore, RuleFile, key_of, policy_of, read_key
-from .values import explain
+from .values import explain, foreign
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,8 @@ class Remembered:
     def announce(self) -> None:
         """Send the rules where they have changed."""
         try:
-            self._show(self._rules())
+            with foreign():
+                self._show(self._rules())
         except Exception as error:
             self._fail(error)
 
@@ -65,12 +66,18 @@ class Remembered:
             self._announced = found
             self._send(RulesUpdate(found))
 
-    def find(self, tool: str, arguments: Mapping[str, Any]) -> Rule | None:
-        """The rule that answers a call; None when there is none, and when that cannot be told."""
+    def find(self, tool: str, arguments: Mapping[str, Any], whole: bool = True) -> Rule | None:
+        """The rule that answers a call; None when there is none, and when that cannot be told.
+
+        `whole`: the arguments are all that there is to know. Else no rule about them can allow the call.
+        """
         try:
-            kept = self._rules()
-            self._show(kept)  # other sessions, and the host, may have changed them
-            rules = [*kept, *self._looked_up(tool, arguments)]
+            with foreign():
+                kept = self._rules()
+                self._show(kept)  # other sessions, and the host, may have changed them
+                rules = [*kept, *self._looked_up(tool, arguments)]
+            if not whole:
+                rules = [rule for rule in rules if rule.decision == "deny" or rule.covers.kind == "tool"]
             found = covering(rules, tool, arguments, self.folder)
         except Exception as error:
             self._fail(error)
@@ -190,7 +197,8 @@ class Remembered:
 def _said(failed: str) -> Generator[None]:
     """What a store raises, as a `PermissionError` in a line."""
     try:
-        yield
+        with foreign():
+            yield
     except PermissionError as error:
         raise PermissionError(f"{failed}: {error}") from error
     except Exception as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from pydantic_ai.messages import ToolReturn
@@ -14,6 +16,20 @@ from ..describe import explain as explain
 
 _PLAIN = (str, int, float, bool, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair: JSON has no form for them
+
+
+@contextmanager
+def foreign() -> Generator[None]:
+    """Around code that is not ours: what else it raises comes as an `Exception`, since in a task it would
+    end the whole loop, and with it the kernel."""
+    try:
+        yield
+    except (Exception, asyncio.CancelledError, GeneratorExit):
+        raise
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
+    except BaseException as error:
+        raise RuntimeError(explain(error)) from error
 
 
 def for_model(result: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future, TimerHandle
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -155,13 +156,17 @@ class PermissionRequest:
         self._timer = self._session.host.loop.call_later(seconds, expire)
 
     def _select(self, option: PermissionOption, by: str, **extra: Any) -> None:
-        arguments = extra.get("arguments")
+        if not isinstance(extra.get("arguments"), Mapping | None):
+            raise PermissionError(f"arguments={extra['arguments']!r} is no mapping of names to values")
+        if not isinstance(extra.get("covers", EXACT), Covers):
+            raise PermissionError(f"covers={extra['covers']!r} is no Covers: use one of request.covers")
+        arguments = cast("Mapping[str, Any] | None", extra.get("arguments"))
         allowed = option.kind.startswith("allow")
         if allowed and arguments is not None and self.pending and self.request.check is not None:
             check = self.request.check
             self._session.host.call(lambda: check(arguments))
-        if arguments is not None:  # which are shown, too
-            extra["arguments"] = marked(arguments, self.request.parameters)
+        if arguments is not None:  # a copy: they are shown, and whose they are may go on changing them
+            extra["arguments"] = marked(deepcopy(arguments), self.request.parameters)
         self._settle(Selected(option.option_id, **extra), "allowed" if allowed else "denied", by)
 
     def _find(self, kinds: tuple[str, ...]) -> PermissionOption | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,13 @@ def test_never_more_than_one_plain_command(folder: Path, command: Any) -> None:
         "sudo rm x",
         "A=1 rm x",
         "ls\nrm x",
+        "bash -c 'rm x'",
+        "sudo -u root rm x",
+        "timeout 5 nice -n 3 rm x",
+        "xargs -n1 rm",
+        "find . -name x -exec rm {} +",
+        "A=1 B=2 env C=3 rm x",
+        "RM x",
     ],
 )
 def test_a_denied_command_is_found_wherever_a_shell_would(folder: Path, command: str) -> None:
@@ -158,6 +166,15 @@ NOTES = Covers("under", "path", "notes/")
         ("~/notes/a", False, True),
         ("notes/a\0", False, True),
         ("", False, False),
+        ("file:///etc/passwd", False, True),
+        ("https://example.org/x", False, True),
+        ("notes/$HOME/x", False, True),
+        ("notes/%2e%2e/x", False, True),
+        (" notes/a", False, True),
+        ("notes/a\n", False, True),
+        ("notes/..\\..\\x", False, True),
+        ("NOTES/a", False, True),
+        ("ｎｏｔｅｓ/a", False, True),
     ],
 )
 def test_paths_in_a_folder(folder: Path, path: str, allowed: bool, denied: bool) -> None:
@@ -171,6 +188,26 @@ def test_a_process_that_has_gone_elsewhere(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir("/")
     assert not covered(NOTES, {"path": "notes/a"}, folder)
     assert covered(NOTES, {"path": str(folder / "notes/a")}, folder)
+
+
+@pytest.mark.parametrize(
+    "path", ["notes/../../etc/passwd", "notes/..", "notes/a\nb", "notes/a\u2028b", "../a"]
+)
+def test_a_pattern_allows_nothing_that_it_does_not_show(folder: Path, path: str) -> None:
+    for pattern in ("notes/*", "*"):
+        assert not covered(Covers("matches", "path", pattern), {"path": path}, folder)
+    assert covered(Covers("matches", "path", "*"), {"path": path}, folder, "deny")
+
+
+def test_a_pattern_denies_a_path_however_it_is_written(folder: Path) -> None:
+    for path in ("data/a", "./data/a", "notes/../data/a", "data//a"):
+        assert covered(Covers("matches", "path", "data/*"), {"path": path}, folder, "deny")
+
+
+def test_a_rule_that_somebody_has_put_into_a_store_without_words(folder: Path) -> None:
+    for words in ("", " "):
+        assert not covered(Covers("command", "command", words), {"command": "rm x"}, folder)
+        assert not covered(Covers("command", "command", words), {"command": "rm x"}, folder, "deny")
 
 
 # -- which rule, and what is offered ---------------------------------------------------------------------
@@ -230,6 +267,26 @@ def test_rules_for_later_sessions_are_an_agents_own(folder: Path, tmp_path: Path
         path.write_text("{")
         with pytest.raises(AcpError, match=r"rules\.json' is not JSON: mend or remove it"):
             list(file.rules())
+    finally:
+        path.unlink()
+
+
+def test_processes_that_keep_rules_at_once_lose_none(folder: Path) -> None:
+    path = rules_path()
+    assert path is not None
+    write = """
+import sys
+from pathlib import Path
+from acp_notebook.agent.approval_store import RuleFile
+for number in range(30):
+    RuleFile("mine", Path(sys.argv[1])).set("folder", f"{sys.argv[2]}{number}", "allow")
+"""
+    try:
+        processes = [
+            subprocess.Popen([sys.executable, "-c", write, str(folder), name]) for name in ("a", "b", "c")
+        ]
+        assert [process.wait(60) for process in processes] == [0, 0, 0]
+        assert len(list(RuleFile("mine", folder).rules())) == 90
     finally:
         path.unlink()
 
