@@ -53,7 +53,7 @@ def _begin(call: Invocation) -> Turn:
 
 def _to_confirm(session: Session, changed: PlanChanged) -> AcpError:
     """Prints what has changed; returns the refusal that says how to go on."""
-    print(f"Changed since {session.state.agent} saw the plan last:")
+    print(f"Changed since {session.name} saw the plan last:")
     for line in changed.change.lines():
         print(plain(f"  {line}"))
     return AcpError("the plan has changed since the agent saw it: %acp work --yes works on it as it is now")

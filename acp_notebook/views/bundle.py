@@ -77,7 +77,7 @@ def static_bundle(
     stamp = time.strftime("as of %Y-%m-%d %H:%M", time.localtime(at))
     turn = turn_of(state, turn_number) if view != "plan" else None
     plans = list(state.plans.values()) if view != "plan" else [plan_of(state, plan_id)]
-    label = tag("p", tag("small", f"{state.agent}, {stamp}"), class_="acp-stamp acp-quiet")
+    label = tag("p", tag("small", f"{state.name}, {stamp}"), class_="acp-stamp acp-quiet")
     style = Html(f"<style>{static_stylesheet()}</style>")
     return {
         "text/html": tag("div", style, assemble(render(state, Memo(), False)), label, class_="acp-static"),
@@ -97,7 +97,7 @@ def _plain(state: SessionState, plans: list[Plan], turn: TurnState | None, stamp
         lines.append(f"You: {turn.prompt}")
         lines += [line for item in turn.items if (line := _item_line(item))]
         lines += _ending(turn)
-    lines.append(f"({state.agent}, {stamp})")
+    lines.append(f"({state.name}, {stamp})")
     return plain("\n".join(lines))
 
 
@@ -153,7 +153,7 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
             if line:
                 blocks.append(harmless(line) if isinstance(item, Message) else f"- {escaped(line)}")
         blocks += map(escaped, _ending(turn))
-    blocks.append(f"*{escaped(state.agent)}, {stamp}*")
+    blocks.append(f"*{escaped(state.name)}, {stamp}*")
     return plain("\n\n".join(filter(None, blocks)))
 
 

@@ -180,7 +180,7 @@ def _head(state: SessionState, kind: str, turn: TurnState | None, controls: bool
     role = "status" if controls else None  # a live region: what changes in it is read aloud
     return tag(
         "div",
-        tag("span", state.agent, class_="acp-agent", dir="auto"),
+        tag("span", state.name, class_="acp-agent", dir="auto"),
         " ",
         tag("span", _model(state), class_="acp-model acp-quiet", dir="auto") if state.model else None,
         " ",

@@ -61,7 +61,7 @@ def bundle(*pieces: Piece, styled: bool = True) -> dict[str, str]:
 
 def table_piece(sweep: Sweep) -> Piece:
     """A row for each run, also for those that wait."""
-    title = f"{sweep.session.state.agent}: {' '.join(sweep.prompt.split())}"
+    title = f"{sweep.session.name}: {' '.join(sweep.prompt.split())}"
     heading, rows = _heading(sweep), [_cells(sweep, row) for row in sweep.rows]
     html = tag("div", tag("p", tag("b", title, dir="auto")), _table(heading, rows))
     markdown = f"**{escaped(plain(title))}**\n\n{_markdown(heading, rows)}"

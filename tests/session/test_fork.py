@@ -12,6 +12,7 @@ from acp_notebook import AdapterConfig, Call, PlanEntry, Say, ScriptedModel, Ses
 from acp_notebook.errors import AgentError, SessionClosed, TurnRunning
 from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.notebook import sessions
+from acp_notebook.views.bundle import static_bundle
 from harness.puppet import Puppet
 from harness.sessions import pending, until
 
@@ -102,6 +103,17 @@ def test_nothing_is_shared_afterwards(hosted: Hosted) -> None:
         assert session.ask("hello").text.startswith("turn 3")
         assert fork.ask("hello").text.startswith("turn 3")
         assert [turn.prompt for turn in session.turns] == ["plan Load Clean", "done 2", "hello"]
+    finally:
+        fork.close()
+
+
+def test_a_fork_is_shown_by_its_own_name(hosted: Hosted) -> None:
+    session, _ = start(hosted)
+    fork = session.fork("what-if")
+    try:
+        fork.ask("hello")
+        for text in static_bundle(fork.state, "turn").values():
+            assert "what-if" in text and session.name not in text
     finally:
         fork.close()
 
