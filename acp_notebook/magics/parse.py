@@ -184,5 +184,5 @@ def _next_option(text: str, options: Sequence[Option]) -> int:
 
 def unquoted(text: str) -> str:
     """A text without the quotes around the whole of it."""
-    quoted = _QUOTED.fullmatch(text)
-    return quoted[2] if quoted else text
+    quoted = _QUOTED.match(text)
+    return quoted[2] if quoted and quoted.end() == len(text) else text

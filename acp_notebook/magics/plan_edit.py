@@ -6,18 +6,23 @@ from ..errors import AcpError
 from ..plan import Plan, UpdateEntry
 from ..text import plain
 from .command import Invocation, whole_number
+from .parse import unquoted
 from .plan import said
 from .start import session_for
 
 
 def add(call: Invocation) -> None:
-    """Add an entry to the plan, at its end or as number N."""
+    """Add an entry to the plan, at its end or as number N.
+
+    Quotes around the whole text are taken off.
+    """
     options = call.options
     at = whole_number(options["at"]) if "at" in options else None
-    if not call.text:
+    text = unquoted(call.text)
+    if not text:
         raise AcpError("an entry needs some text: %acp plan add TEXT")
     plan = session_for(call).add_entry(
-        call.text, options.get("priority", "medium"), at=at, plan_id=options.get("plan")
+        text, options.get("priority", "medium"), at=at, plan_id=options.get("plan")
     )
     _print(f"Added {_entry(plan, at or len(plan))}", plan)
 

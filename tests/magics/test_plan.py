@@ -47,6 +47,13 @@ def test_nb_15_magic_quotes(echo: Cells, windows: bool, monkeypatch: pytest.Monk
     assert contents() == texts
 
 
+def test_quotes_around_the_whole_of_a_text_are_taken_off(echo: Cells) -> None:
+    echo.run('%acp plan add "Return essays" --priority high')
+    echo.run("%acp plan add 'Return' the 'essays'")
+    assert contents() == ["Return essays", "'Return' the 'essays'"]
+    assert "needs some text" in echo.fails('%acp plan add ""')
+
+
 def test_braces_and_dollars_are_not_expanded(echo: Cells) -> None:
     echo.run("x = 1\n%acp plan add {x} $x {{x}}")
     assert contents() == ["{x} $x {{x}}"]
