@@ -198,5 +198,5 @@ FORMATS: dict[str, Format] = {
     "csv": Format("CSV", (".csv",), "text/csv", csv.write, csv.parse, in_place.update_csv, mark="\ufeff"),
     "html": Format("HTML page", (".html", ".htm"), "text/html", page.write),
     "mermaid": Format("Mermaid diagram", (".mmd", ".mermaid"), "text/vnd.mermaid", mermaid.write),
-    "ipynb": Format("notebook", (".ipynb",), "application/x-ipynb+json", outline.write),
+    "ipynb": Format("Notebook", (".ipynb",), "application/x-ipynb+json", outline.write),
 }

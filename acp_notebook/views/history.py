@@ -70,7 +70,7 @@ def _lines(revision: Revision) -> Html:
 
 def change_lines(lines: list[str]) -> Html:
     """What changed as a list, the first lines of it."""
-    shown = [tag("li", tag("bdi", line)) for line in lines[:LINES]]
+    shown = [tag("li", tag("bdi", line, dir="ltr")) for line in lines[:LINES]]
     if len(lines) > LINES:
         shown.append(tag("li", f"and {len(lines) - LINES:,} more", class_="acp-quiet"))
     return tag("ul", *shown)

@@ -10,6 +10,7 @@ import pytest
 from acp_notebook.plan import (
     AddEntry,
     Author,
+    Change,
     MoveEntry,
     Plan,
     PlanEdit,
@@ -22,6 +23,7 @@ from acp_notebook.plan.formats import FORMATS
 from acp_notebook.protocol.messages import PlanRemoved, PlanUpdate, StateUpdate, UserMessage
 from acp_notebook.session.reduce import reduce
 from acp_notebook.session.state import Closed, Event, PlanFile, PlanFileRead, SessionState
+from acp_notebook.views.history import change_lines
 from acp_notebook.views.parts import Layout, Memo, all_parts, assemble, diff, layout
 from acp_notebook.views.session import NOW, Looking, render_plan, render_session, render_turn
 from harness.puppet import PLAN
@@ -270,6 +272,14 @@ def test_undo_says_what_it_takes_back() -> None:
     assert 'title="Undo: 4. &quot;Fill missing ages' in made and "pending → completed" in made
 
 
+def test_a_change_of_a_right_to_left_step_is_still_a_sentence_from_the_left() -> None:
+    plan = Plan((PlanEntry("שלום"),))
+    change = Change.between(plan, Plan((PlanEntry("שלום", status="completed"),)))
+    assert '<bdi dir="ltr">1. "שלום": pending → completed</bdi>' in change_lines(change.lines()).replace(
+        "&quot;", '"'
+    )
+
+
 def test_a_revision_as_it_was() -> None:
     edits: list[PlanEdit] = [
         UpdateEntry(4, content="Fill ages", status="in_progress", priority="high"),
@@ -281,7 +291,7 @@ def test_a_revision_as_it_was() -> None:
     assert 'type="range"' not in whole(state)
     at_now = whole(state, looking={"plan-1": 0})
     assert 'type="range" name="revision" min="1" max="3" value="3"' in at_now
-    assert "Revision 3 of 3</b> · the model · " in at_now and "<bdi>1 moved to 3</bdi>" in at_now
+    assert "Revision 3 of 3</b> · the model · " in at_now and "1 moved to 3</bdi>" in at_now
     assert 'data-op="add"' in at_now and "Restore this" not in at_now
 
     past = {"plan-1": 2}
