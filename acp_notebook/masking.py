@@ -5,13 +5,22 @@ A text is a secret when it is called one, or when the tool declares it as one (p
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 #: What stands for a secret.
 MASK = "••••••"
 _SECRET = re.compile(r"password|passwd|token|secret|api_?-?key|authorization|credential", re.IGNORECASE)
+#: A number under such a name is a limit or a size (`max_tokens`), and no secret.
+_MEASURE = re.compile(
+    r"tokens|(?:^|[_-])(?:max|min|limit|count|length|size|ttl|expir\w*|timeout|budget)(?:$|[_-])",
+    re.IGNORECASE,
+)
+#: Shorter texts are left where they stand in other texts: they would be found everywhere.
+_SHORTEST = 4
 #: How far a schema is followed that refers to itself.
 _DEPTH = 40
 
@@ -38,8 +47,8 @@ def marked(value: Any, schema: Any, whole: Any = None, depth: int = 0) -> Any:
         value = marked(value, whole.get("$defs", {}).get(ref.rpartition("/")[2]), whole, depth + 1)
     for branch in (*found.get("anyOf", ()), *found.get("oneOf", ()), *found.get("allOf", ())):
         value = marked(value, branch, whole, depth + 1)
-    if isinstance(value, str):
-        return Secret(value) if found.get("format") == "password" else value
+    if found.get("format") == "password":  # whatever the model has put there
+        return _all_marked(value)
     if isinstance(value, Mapping):
         known, other = found.get("properties", {}), found.get("additionalProperties")
         items = cast("Mapping[str, Any]", value).items()
@@ -49,19 +58,75 @@ def marked(value: Any, schema: Any, whole: Any = None, depth: int = 0) -> Any:
     return value
 
 
+def _all_marked(value: Any) -> Any:
+    if isinstance(value, str):
+        return Secret(value)
+    if isinstance(value, Mapping):
+        return {name: _all_marked(item) for name, item in cast("Mapping[str, Any]", value).items()}
+    return [_all_marked(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=4096)
+def says_secret(name: str) -> bool:
+    """Whether what is called `name` is a secret."""
+    return mentions_secret(name)
+
+
+def mentions_secret(text: str) -> bool:
+    """Whether a text has the name of a secret in it."""
+    return _SECRET.search(text) is not None
+
+
 def masked(value: Any, name: str = "") -> Any:
     """`value` with the secrets masked, at any depth."""
     if isinstance(value, Secret):
         return MASK
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
-        return {key: masked(item, name if _SECRET.search(name) else str(key)) for key, item in items}
+        return {key: masked(item, name if says_secret(name) else str(key)) for key, item in items}
     if isinstance(value, list | tuple):
         return [masked(item, name) for item in cast("list[Any]", value)]
-    # A number or a flag under such a name is a limit or a switch (`max_tokens`).
-    if value is None or isinstance(value, bool | int | float) or not _SECRET.search(name):
+    return MASK if _is_secret(value, name) else value
+
+
+def _is_secret(value: Any, name: str) -> bool:
+    if isinstance(value, Secret):
+        return True
+    if value is None or isinstance(value, bool) or not says_secret(name):  # a flag is a switch
+        return False
+    return not isinstance(value, int | float) or _MEASURE.search(name) is None
+
+
+def secrets_in(value: Any, name: str = "") -> Iterator[str]:
+    """The texts that `masked` hides in arguments, as they may stand in other texts."""
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[Any, Any]", value).items():
+            yield from secrets_in(item, name if says_secret(name) else str(key))
+    elif isinstance(value, list | tuple):
+        for item in cast("list[Any]", value):
+            yield from secrets_in(item, name)
+    elif isinstance(value, str | int | float) and _is_secret(value, name):
+        text = str(value)
+        if len(text) >= _SHORTEST:
+            yield text
+            if (escaped := json.dumps(text)[1:-1]) != text:
+                yield escaped
+
+
+def redacted(value: Any, secrets: Iterable[str]) -> Any:
+    """`value`, JSON-like, with these texts masked wherever they stand in its own."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
         return value
-    return MASK
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        return {key: redacted(item, secrets) for key, item in items}
+    if isinstance(value, list):
+        return [redacted(item, secrets) for item in cast("list[Any]", value)]
+    if isinstance(value, int | float) and str(value) in secrets:
+        return MASK
+    return value
 
 
 def unmasked(edited: Any, original: Any) -> Any:

@@ -6,6 +6,7 @@ of pydantic-acp.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -37,7 +38,7 @@ from .presentation import (
 )
 from .projection import CannotPreview, ProjectionMap
 from .remembered import Remembered
-from .review import CHANGED, WITHHELD, review_request
+from .review import CHANGED, UNREAD, WITHHELD, review_request
 from .stream import Outbox
 from .values import explain, for_model, for_page, foreign
 
@@ -281,6 +282,14 @@ class Approvals:
         """What the model reads of a result: the result, another one in its place, or that it is withheld."""
         if not self.reviews(tool):
             return result
+        try:
+            return await self._reviewed(call, tool, result)
+        except asyncio.CancelledError:  # the record would say that nobody knows whether it has run
+            self._outbox.tool_call(call.tool_call_id, status="cancelled", reason=UNREAD)
+            self._notes.append(f"{call.tool_name} has run; its result was not given, since the turn ended.")
+            raise
+
+    async def _reviewed(self, call: ToolCallPart, tool: ToolDefinition, result: Any) -> Any:
         request = review_request(call, tool, result, self._bridge.timeout)
         outcome = await ask(self._client, self._outbox, request)
         while (now := review_request(call, tool, result, self._bridge.timeout)).result != request.result:

@@ -35,6 +35,7 @@ from pydantic_ai.tools import (
 )
 from pydantic_ai.toolsets import AbstractToolset
 
+from ..masking import marked
 from ..protocol.messages import ToolCallContentChunk
 from ..steps.calls import StepCall
 from .approvals import Approvals
@@ -204,7 +205,8 @@ class SessionCapability(AbstractCapability[Any]):
         if not ctx.tool_call_approved and not self.approvals.reviews(tool_def):
             return await self._run(ctx, call, tool_def, args, handler)
         call_id = call.tool_call_id
-        shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
+        given = marked(call.args_as_dict(), tool_def.parameters_json_schema)
+        shown = {"name": call.tool_name, "raw_input": given}
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress", **shown)
         try:
             result = await self._run(ctx, call, tool_def, args, handler)
@@ -237,7 +239,7 @@ class SessionCapability(AbstractCapability[Any]):
                     self.approvals.decide(
                         ctx,
                         call,
-                        self.offer.tools.get(call.tool_name),
+                        self._definition(ctx, call),
                         requests.metadata.get(call.tool_call_id) or {},
                     )
                 )
@@ -246,13 +248,23 @@ class SessionCapability(AbstractCapability[Any]):
         decisions = [task.result() for task in tasks]
         for call, decision in zip(requests.approvals, decisions, strict=True):
             if isinstance(call, StepCall) and isinstance(decision, ToolDenied):  # no event tells of it
-                shown = {"name": call.tool_name, "raw_input": call.args_as_dict()}
+                tool = self._definition(ctx, call)
+                given = marked(call.args_as_dict(), tool.parameters_json_schema if tool else None)
+                shown = {"name": call.tool_name, "raw_input": given}
                 reason = self.approvals.reasons.get(call.tool_call_id, "denied")
                 self.outbox.tool_call(call.tool_call_id, status="failed", reason=reason, **shown)
         return requests.build_results(
             approvals={call.tool_call_id: d for call, d in zip(requests.approvals, decisions, strict=True)},
             calls={call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls},
         )
+
+    def _definition(self, ctx: RunContext[Any], call: ToolCallPart) -> ToolDefinition | None:
+        """What a call calls: one of the step's tools, or for a step of a plan one of the plan's."""
+        if not isinstance(call, StepCall):
+            return self.offer.tools.get(call.tool_name)
+        tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+        tool = (tools or {}).get(call.tool_name)
+        return tool.tool_def if tool is not None else None
 
     async def _run(
         self,

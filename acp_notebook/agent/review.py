@@ -21,6 +21,7 @@ OPTIONS = (
 )
 #: Characters of a result that are shown as text; all of it is in the request.
 SHOWN = 80_000
+UNREAD = "cancelled; the call has run, and its result was not given to the model"
 CHANGED = "the result has changed since it was shown"
 WITHHELD = "The call has run, and the person withholds its result."
 

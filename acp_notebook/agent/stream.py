@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -21,17 +21,20 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
-from ..masking import declares_secrets, marked
+from ..log import recent
+from ..masking import redacted, secrets_in
 from ..protocol.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
     Notice,
     PlanRemoved,
     PlanUpdate,
+    ToolCallContentChunk,
     ToolCallUpdate,
     Update,
     UserMessage,
 )
+from .secrets import Secrets
 from .values import for_page
 
 #: Text is gathered for this long, in seconds, before it becomes an update.
@@ -61,6 +64,7 @@ class Outbox:
         self._queue: list[_Text | dict[str, Any]] = []
         self._calls: dict[str, dict[str, Any]] = {}
         self._open: dict[str, None] = {}
+        self._hidden: dict[str, list[str]] = {}
         self._in_answer = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,6 +83,11 @@ class Outbox:
 
     def tool_call(self, call_id: str, **fields: Any) -> None:
         """Patch a tool call; `fields` as in `ToolCallUpdate`."""
+        if "raw_input" in fields:
+            self._hide(call_id, fields["raw_input"])
+        if hidden := self._hidden.get(call_id):
+            told = {name: fields[name] for name in ("raw_output", "reason") if name in fields}
+            fields |= redacted(told, hidden)
         patch = self._calls.get(call_id)
         if patch is not None:
             patch.update(fields)
@@ -106,6 +115,8 @@ class Outbox:
         """
         if self._queue and not isinstance(update, PlanUpdate | PlanRemoved):
             self.flush()
+        if isinstance(update, ToolCallContentChunk) and (hidden := self._hidden.get(update.tool_call_id)):
+            update = replace(update, text=redacted(update.text, hidden))
         if isinstance(update, UserMessage | Notice):
             self._in_answer = False
         self._send(update)
@@ -129,6 +140,12 @@ class Outbox:
         for call_id in tuple(self._open):
             self.tool_call(call_id, status="cancelled", reason=reason)
 
+    def _hide(self, call_id: str, arguments: Any) -> None:
+        """Keep secrets among a call's arguments out of what is shown of it, and out of the log."""
+        if found := sorted(secrets_in(arguments), key=len, reverse=True):
+            self._hidden[call_id] = [*self._hidden.get(call_id, ()), *found]
+            recent.hide(found)
+
     def _push(self, item: _Text | dict[str, Any]) -> None:
         self._queue.append(item)
         if self._timer is None:
@@ -147,7 +164,7 @@ async def forward(
     Nothing here waits for the page, so a slow reader cannot hold the model back.
     """
     answered = False
-    secretive: dict[str, bool] = {}
+    secrets = Secrets(tools)
     async for event in events:
         # by kind and not by class pattern: this is the hot path, once per token
         match event.event_kind:
@@ -165,7 +182,7 @@ async def forward(
             case "function_tool_call":
                 part = event.part
                 outbox.tool_call(
-                    part.tool_call_id, name=part.tool_name, raw_input=_given(part, tools, secretive)
+                    part.tool_call_id, name=part.tool_name, raw_input=secrets.marked(part, _arguments(part))
                 )
             case "function_tool_result":
                 outbox.tool_call(event.part.tool_call_id, **_result(event.part, reasons))
@@ -198,17 +215,6 @@ def _arguments(part: ToolCallPart | NativeToolCallPart) -> Any:
         return part.args_as_dict()
     except (ValueError, AssertionError):
         return part.args
-
-
-def _given(part: ToolCallPart, tools: Mapping[str, ToolDefinition], secretive: dict[str, bool]) -> Any:
-    """The arguments, with those marked that the tool declares as secrets."""
-    arguments = _arguments(part)
-    if (tool := tools.get(part.tool_name)) is None:
-        return arguments
-    schema = tool.parameters_json_schema
-    if tool.name not in secretive:
-        secretive[tool.name] = declares_secrets(schema)
-    return marked(arguments, schema) if secretive[tool.name] else arguments
 
 
 def _result(part: Any, reasons: Mapping[str, str]) -> dict[str, Any]:

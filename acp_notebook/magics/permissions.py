@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
 from ..errors import AcpError, PermissionError
-from ..masking import masked, unmasked
+from ..masking import marked, masked, unmasked
 from ..notebook import current
 from ..protocol.rules import EXACT, RuleScope
 from ..session.permissions import PermissionRequest
@@ -130,6 +130,7 @@ def _arguments(call: Invocation, request: PermissionRequest) -> Mapping[str, Any
 
 def _print(word: str, request: PermissionRequest, arguments: Mapping[str, Any] | None) -> None:
     call = request.tool_call
-    print(plain(f"{word} {signature(call.name, arguments if arguments is not None else call.arguments)}"))
+    given = call.arguments if arguments is None else marked(arguments, request.request.parameters)
+    print(plain(f"{word} {signature(call.name, given)}"))
     if left := len(_waiting()):
         print(f"{left} more {'waits' if left == 1 else 'wait'}: %acp approvals")

@@ -54,8 +54,11 @@ class Calls:
         self._manager = ToolManager(
             toolset=_Attempts(toolset, self._flights),
             root_capability=outer.root_capability if outer is not None else None,
-            ctx=replace(ctx, tool_call_approved=False, tool_call_metadata=None),
             tools=tools,
+        )
+        # whoever sees a step's call, and asks for its tool, finds the plan's
+        self._manager.ctx = replace(
+            ctx, tool_call_approved=False, tool_call_metadata=None, tool_manager=self._manager
         )
         self._tools = tools
 

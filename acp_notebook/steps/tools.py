@@ -11,6 +11,8 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator
 
 OPTIONS = "steps"  # the key of a `StepOptions` in a tool's metadata
+#: The key, in the metadata of what takes a plan, of the JSON Schemas of its tools' parameters by name.
+STEP_PARAMETERS = "step_parameters"
 
 
 class Sharable:

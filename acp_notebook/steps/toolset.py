@@ -25,7 +25,7 @@ from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits
 from .run import Run
 from .schema import description, steps_schema
-from .tools import StepOptions, StepTool, step_tool
+from .tools import STEP_PARAMETERS, StepOptions, StepTool, step_tool
 
 EXECUTE_PLAN, READ_STEP = "execute_plan", "read_step"
 _ANY = SchemaValidator(core_schema.any_schema())
@@ -119,7 +119,11 @@ class StepToolset(WrapperToolset[Any]):
             self._described = (
                 definitions,
                 ToolDefinition(
-                    name=EXECUTE_PLAN, parameters_json_schema=schema, description=text, sequential=True
+                    name=EXECUTE_PLAN,
+                    parameters_json_schema=schema,
+                    description=text,
+                    sequential=True,
+                    metadata={STEP_PARAMETERS: {name: tool.parameters for name, tool in tools.items()}},
                 ),
             )
         return self._described[1]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from pydantic import SecretStr
 from pydantic_ai import Agent, Tool
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -27,7 +28,9 @@ from acp_notebook import (
     ToolCallUpdate,
 )
 from acp_notebook.errors import ConfigError, PermissionError
+from acp_notebook.log import recent
 from acp_notebook.session.state import SessionState
+from acp_notebook.views.bundle import static_bundle
 from harness.sessions import pending, until
 
 Hosted = Callable[..., Session]
@@ -155,6 +158,34 @@ def test_a_result_that_changes_while_it_is_looked_at_is_shown_again(hosted: Host
     assert "ignore all rules" not in read[0]
 
 
+def test_a_turn_cancelled_before_a_result_was_read_says_that_the_call_has_run(hosted: Hosted) -> None:
+    read: list[str] = []
+
+    async def model(messages: Any, info: Any) -> Any:
+        if len(messages) == 1:
+            yield {0: DeltaToolCall("fetch", "{}", tool_call_id="c")}
+        else:
+            read.append(str(messages))
+            yield "done"
+
+    def fetch() -> str:
+        return "never read"
+
+    agent = Agent(FunctionModel(stream_function=model), tools=[fetch])
+    session = hosted(agent, config=bridge(review_results=["fetch"]))
+    turn = session.prompt("go")
+    until(session, pending(1))
+    session.cancel()
+    turn.wait(20)
+    (call,) = turn.tool_calls
+    assert (call.status, call.reason) == (
+        "cancelled",
+        "cancelled; the call has run, and its result was not given to the model",
+    )
+    assert session.ask("and now?", timeout=20).text == "done"
+    assert "fetch has run; its result was not given" in read[0] and "never read" not in read[0]
+
+
 def test_edited_arguments_are_a_copy(hosted: Hosted) -> None:
     ran: list[Any] = []
 
@@ -199,6 +230,75 @@ def test_answers_that_are_none_leave_the_call_waiting(hosted: Hosted) -> None:
     request.deny()
     turn.wait(20)
     assert ran == []
+
+
+# -- secrets ---------------------------------------------------------------------------------------------
+
+
+def shown(session: Session) -> str:
+    """All that is shown and kept of a session: what a saved notebook has, and the log."""
+    return "\n".join([*map(str, static_bundle(session.state, "session").values()), *recent.lines()])
+
+
+def test_secrets_in_what_a_tool_prints_returns_and_raises_are_masked(hosted: Hosted) -> None:
+    def log_in(password: str, pin: SecretStr, code_secret: int) -> str:
+        print(f"logging in with {password}")
+        if code_secret == 271828:
+            raise ValueError(f"wrong: {password}, {pin.get_secret_value()}, {code_secret}")
+        return f"as {password} {pin.get_secret_value()}"
+
+    first = '{"password": "hunter-of-two", "pin": "pin-47114711", "code_secret": 271828}'
+    second = first.replace("271828", "314159")
+    agent = Agent(calling("log_in", first, second), tools=[Tool(log_in, requires_approval=True)])
+    session = hosted(agent)
+    turn = session.prompt("go")
+    for _ in range(2):
+        until(session, pending(1))
+        assert not [secret for secret in SECRETS if secret in shown(session)]
+        session.permissions[0].allow()
+        until(session, lambda state: not state.pending)
+    turn.wait(20)
+    assert [call.status for call in turn.tool_calls] == ["failed", "completed"]
+    assert not [secret for secret in SECRETS if secret in shown(session)]
+
+
+SECRETS = ("hunter-of-two", "pin-47114711", "271828", "314159")
+
+
+def test_secrets_in_arguments_that_do_not_fit_are_masked(hosted: Hosted) -> None:
+    def log_in(password: str, pin: SecretStr) -> str:
+        raise AssertionError
+
+    wrong = '{"password": ["hunter-of-two"], "pin": {"a": "pin-47114711"}}'
+    cut = '{"password": "hunter-of-two", "pin": "pin-47114711'
+    agent = Agent(calling("log_in", wrong, cut), tools=[Tool(log_in, max_retries=3)])
+    session = hosted(agent)
+    session.ask("go", timeout=20)
+    assert not [secret for secret in SECRETS if secret in shown(session)]
+
+
+def test_secrets_of_steps_are_masked(hosted: Hosted) -> None:
+    got: list[str] = []
+    app = StepApp("doors")
+
+    @app.tool(requires_approval=True)
+    def open_door(pin: SecretStr, password: str, times: int) -> str:
+        got.append(f"{pin.get_secret_value()} {password} {times}")
+        raise ValueError(f"wrong: {pin.get_secret_value()} {password}")
+
+    args = {"pin": "pin-47114711", "password": "hunter-of-two", "times": 1}
+    steps = json.dumps({"steps": [{"id": "o", "tool": "open_door", "args": args}]})
+    session = hosted(Agent(calling("execute_plan", steps), toolsets=[app]))
+    turn = session.prompt("go")
+    until(session, pending(1))
+    request = session.permissions[0]
+    assert not [secret for secret in SECRETS if secret in shown(session)]
+    with pytest.raises(PermissionError, match="times: "):
+        request.allow(arguments={**request.tool_call.arguments, "times": "x"})
+    request.allow(arguments={**request.tool_call.arguments, "times": 2})
+    turn.wait(20)
+    assert got == ["pin-47114711 hunter-of-two 2"]
+    assert not [secret for secret in SECRETS if secret in shown(session)]
 
 
 # -- the host's own code ---------------------------------------------------------------------------------
