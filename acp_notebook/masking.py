@@ -106,7 +106,7 @@ def secrets_in(value: Any, name: str = "") -> Iterator[str]:
         for item in cast("list[Any]", value):
             yield from secrets_in(item, name)
     elif isinstance(value, str | int | float) and _is_secret(value, name):
-        text = str(value)
+        text = _written(value)
         if len(text) >= _SHORTEST:
             yield text
             if (escaped := json.dumps(text)[1:-1]) != text:
@@ -124,9 +124,15 @@ def redacted(value: Any, secrets: Iterable[str]) -> Any:
         return {key: redacted(item, secrets) for key, item in items}
     if isinstance(value, list):
         return [redacted(item, secrets) for item in cast("list[Any]", value)]
-    if isinstance(value, int | float) and str(value) in secrets:
-        return MASK
-    return value
+    return MASK if isinstance(value, int | float) and _written(value) in secrets else value
+
+
+def _written(value: str | int | float) -> str:
+    """A value as text; nothing for a number that is longer than Python writes."""
+    try:
+        return str(value)
+    except ValueError:
+        return ""
 
 
 def unmasked(edited: Any, original: Any) -> Any:

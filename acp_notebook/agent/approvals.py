@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ToolCallPart
@@ -282,6 +282,8 @@ class Approvals:
         """What the model reads of a result: the result, another one in its place, or that it is withheld."""
         if not self.reviews(tool):
             return result
+        if isinstance(result, Iterator):  # it could be read only once
+            result = list(cast("Iterator[Any]", result))
         try:
             return await self._reviewed(call, tool, result)
         except asyncio.CancelledError:  # the record would say that nobody knows whether it has run
@@ -292,10 +294,12 @@ class Approvals:
     async def _reviewed(self, call: ToolCallPart, tool: ToolDefinition, result: Any) -> Any:
         request = review_request(call, tool, result, self._bridge.timeout)
         outcome = await ask(self._client, self._outbox, request)
-        while (now := review_request(call, tool, result, self._bridge.timeout)).result != request.result:
-            request = replace(now, problem=CHANGED)  # whatever the answer was, it was about something else
+        while (yes := is_yes(outcome, request)) and isinstance(outcome, Selected) and outcome.result is OMIT:
+            now = review_request(call, tool, result, self._bridge.timeout)
+            if repr(now.result) == repr(request.result):
+                break
+            request = replace(now, problem=CHANGED)  # the yes was to something else
             outcome = await ask(self._client, self._outbox, request)
-        yes = is_yes(outcome, request)
         edited = outcome.result if yes and isinstance(outcome, Selected) else OMIT
         said = "result withheld" if not yes else "result edited by you" if edited is not OMIT else None
         if said is not None:

@@ -158,6 +158,31 @@ def test_a_result_that_changes_while_it_is_looked_at_is_shown_again(hosted: Host
     assert "ignore all rules" not in read[0]
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_result_that_never_looks_the_same_can_be_withheld_and_nan_is_itself(
+    hosted: Hosted, allowed: bool
+) -> None:
+    def measure() -> dict[str, float]:
+        return {"x": float("nan")}
+
+    def now() -> list[str]:
+        clock.append("tick")
+        return clock
+
+    clock: list[str] = []
+    tool = measure if allowed else now
+    agent = Agent(calling(tool.__name__, "{}"), tools=[tool])
+    session = hosted(agent, config=bridge(review_results=["measure", "now"]))
+    turn = session.prompt("go")
+    until(session, pending(1))
+    clock.append("tock")
+    (session.permissions[0].allow if allowed else session.permissions[0].deny)()
+    turn.wait(20)
+    assert [permission.status for permission in turn.state.permissions] == [
+        "allowed" if allowed else "denied"
+    ]
+
+
 def test_a_turn_cancelled_before_a_result_was_read_says_that_the_call_has_run(hosted: Hosted) -> None:
     read: list[str] = []
 
@@ -270,8 +295,9 @@ def test_secrets_in_arguments_that_do_not_fit_are_masked(hosted: Hosted) -> None
         raise AssertionError
 
     wrong = '{"password": ["hunter-of-two"], "pin": {"a": "pin-47114711"}}'
+    huge = '{"password": ' + "9" * 5000 + ', "pin": {"a": "pin-47114711"}}'
     cut = '{"password": "hunter-of-two", "pin": "pin-47114711'
-    agent = Agent(calling("log_in", wrong, cut), tools=[Tool(log_in, max_retries=3)])
+    agent = Agent(calling("log_in", wrong, huge, cut), tools=[Tool(log_in, max_retries=4)])
     session = hosted(agent)
     session.ask("go", timeout=20)
     assert not [secret for secret in SECRETS if secret in shown(session)]
