@@ -245,7 +245,7 @@ def test_hostile_text_runs_nothing(session: PuppetSession, tab: Page) -> None:
     assert not {"\u202e", "\u200b"} & set(card(tab).inner_text())
     tab.get_by_role("button", name="Allow with these arguments").click()
     expect(tab.locator(".acp-answered")).to_be_visible()
-    assert answer.result(5) == Selected("a", {HOSTILE: "x", "n": HOSTILE})
+    assert answer.result(5) == Selected("a"), "they came back as they were, so it is a plain yes"
 
 
 def test_every_control_has_a_name_and_is_reached_by_tab(session: PuppetSession, tab: Page) -> None:
