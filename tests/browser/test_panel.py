@@ -200,7 +200,7 @@ def test_magics_change_the_plan_in_every_view(use_notebook: Use) -> None:
         page.run(index)
     for place in (1, 2):
         expect(view(page, place).locator("li.acp-entry .acp-text")).to_have_text(
-            ["'drop rows', pending", "look, completed, high priority"]
+            ["drop rows, pending", "look, completed, high priority"]
         )
     page.run(4)
     for place in (1, 2):

@@ -81,11 +81,11 @@ def test_a_changed_plan_is_asked_about_by_keyboard(session: PuppetSession, tab: 
     expect(start(tab)).to_be_focused()
     assert not session.turns
 
-    rows.nth(2).hover()
+    rows.nth(2).focus()
     tab.get_by_role("button", name="Work on this one, step 3").click()
     session.update_entry(7, priority="high")  # it is another plan now
     expect(question).to_have_count(0)
-    rows.nth(2).hover()
+    rows.nth(2).focus()
     tab.get_by_role("button", name="Work on this one, step 3").click()
     question.get_by_role("button", name="Work on step 3").click()
     expect(start(tab)).to_have_count(0)

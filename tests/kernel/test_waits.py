@@ -118,9 +118,12 @@ def test_waiting_for_several_turns_at_once(page: Frontend, host: str) -> None:
 def test_a_tool_that_computes_on_the_loop_is_stopped_where_it_is(page: Frontend) -> None:
     page.run(
         "from acp_notebook.kernel.prints import capture\n"
+        "import contextvars\n"
         "async def tool():\n"
+        "    say = contextvars.copy_context().run\n"
         "    with capture(lambda text: None):\n"
         "        await asyncio.sleep(0.05)\n"
+        "        say(print, 'computing', flush=True)\n"
         "        time.sleep(30)\n"
         "def start():\n"
         "    new(stubborn=True)\n"
@@ -129,6 +132,7 @@ def test_a_tool_that_computes_on_the_loop_is_stopped_where_it_is(page: Frontend)
     )
     for wait in WAITS:
         cell = up(page, f"start(); x = {wait}")
+        page.wait(lambda cell=cell: "computing" in cell.stdout or cell.done)
         assert interrupted(page, cell) < SOON, wait
         assert cell.error == "KeyboardInterrupt: the turn was cancelled"
         assert page.value("turn.outcome") == "stopped"
