@@ -82,6 +82,7 @@ def test_a_click_or_else_a_prompt(page: Frontend, release: str, wait: str, front
     cell = page.begin(WAITS[wait])
     if (release, frontend) in CLICKS:
         view, request = page.wait(lambda: card(page, cell), 10, "a card")
+        page.quiet(0.2)  # nobody clicks before they have seen the card
         view.send({"action": "option", "request": request, "option": "allow_once"})
     else:
         prompt = page.wait(lambda: page.prompts, 10, "a prompt")[0]
