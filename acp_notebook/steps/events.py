@@ -2,12 +2,13 @@
 
 `RunStarted` names the steps, all of which are pending then. Each step has one `StepEnded`, and before it a
 `StepStarted` unless it never began. Values are those that the tools took and gave: who shows or keeps them
-masks secrets.
+masks secrets. Observers are called on the loop's thread, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,12 +42,20 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A checked plan begins. `call_id` is that of `execute_plan`; calls of steps are `call_id:step_id`."""
+    """A checked plan begins. `call_id` is that of `execute_plan`; calls of steps are `call_id:step_id`.
+
+    - `name`: what the toolset is called, if anything
+    - `parallel`: steps run together where their references allow it
+    - `resumed`: the run goes on from where it ended; first of all, steps that had ended well tell so again
+    """
 
     run_id: str
     call_id: str
     steps: tuple[Step, ...]
     at: float
+    name: str | None = None
+    parallel: bool = False
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +108,6 @@ class RunEnded:
 
 StepEvent = RunStarted | StepStarted | StepRetried | ItemEnded | StepEnded | RunEnded
 Observer = Callable[[StepEvent], None]
+
+#: Besides the toolset's own `on_event`: who follows the runs that are begun in this context.
+watcher: ContextVar[Observer | None] = ContextVar("watcher", default=None)

@@ -54,7 +54,8 @@ class Run:
         keep_going: bool = False,
         width: int = 8,
         items: int = DEFAULT_LIMITS.items,
-        observer: Observer | None = None,
+        name: str | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.run_id = run_id
         self.steps = tuple(steps)
@@ -64,7 +65,8 @@ class Run:
         self._parallel = parallel
         self._keep_going = keep_going
         self._items = items
-        self._observer = observer
+        self._name = name
+        self._observers = tuple(observers)
         self._gate = asyncio.Semaphore(width if parallel else 1)
         self._width = width
         self._failed: str | None = None
@@ -85,7 +87,8 @@ class Run:
 
     async def run(self) -> None:
         """Run all steps. A cancellation ends it before the next one; every step has its outcome then too."""
-        self._emit(RunStarted(self.run_id, self._call_id, self.steps, time.time()))
+        now = time.time()
+        self.emit(RunStarted(self.run_id, self._call_id, self.steps, now, self._name, self._parallel))
         try:
             await (self._together() if self._parallel else self._in_order())
         except asyncio.CancelledError:
@@ -95,13 +98,13 @@ class Run:
             for step in self.steps:
                 if step.step_id not in self.outcomes:
                     self._end(step, skipped("the run was cancelled before this step"))
-            self._emit(RunEnded(self.run_id, self.status, time.time()))
+            self.emit(RunEnded(self.run_id, self.status, time.time()))
 
     async def _in_order(self) -> None:
         at = 0
         while at < len(self.steps):
             stretch = at
-            while stretch < len(self.steps) and self._observer is None and is_plain(self.steps[stretch]):
+            while stretch < len(self.steps) and is_plain(self.steps[stretch]):
                 stretch += 1
             if stretch > at:
                 await Stretch(self, self.steps[at:stretch]).run()
@@ -128,7 +131,7 @@ class Run:
             self._end(step, outcome)
             return
         started = time.time()
-        self._emit(StepStarted(self.run_id, step.step_id, started))
+        self.emit(StepStarted(self.run_id, step.step_id, started))
         flights: list[Flight] = []
         try:
             value = await (self._once(step, flights) if step.for_each is None else self._each(step, flights))
@@ -148,7 +151,7 @@ class Run:
             args = self.arguments(step, item)
 
             def retried(attempt: int, error: Exception, wait: float) -> None:
-                self._emit(StepRetried(self.run_id, step.step_id, attempt, said(error, args), wait))
+                self.emit(StepRetried(self.run_id, step.step_id, attempt, said(error, args), wait))
 
             flight = Flight(f"{self._call_id}:{step.step_id}{name}", retried)
             flights.append(flight)
@@ -185,7 +188,7 @@ class Run:
                     faults.append((at, error))
                     return
                 done += 1
-                self._emit(ItemEnded(self.run_id, step.step_id, done, len(items)))
+                self.emit(ItemEnded(self.run_id, step.step_id, done, len(items)))
 
         together = self._parallel and not step.tool.options.side_effects
         async with asyncio.TaskGroup() as group:
@@ -240,7 +243,7 @@ class Run:
 
     def _end(self, step: Step, outcome: Outcome) -> None:
         self.record(step, outcome)
-        self._emit(StepEnded(self.run_id, step.step_id, outcome))
+        self.emit(StepEnded(self.run_id, step.step_id, outcome))
 
     def record(self, step: Step, outcome: Outcome) -> None:
         """Keep a step's outcome, on whichever thread it ended."""
@@ -248,10 +251,15 @@ class Run:
         if self._failed is None and outcome.status in ("error", "denied"):
             self._failed = step.step_id
 
-    def _emit(self, event: StepEvent) -> None:
-        if self._observer is not None:
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._observers)
+
+    def emit(self, event: StepEvent) -> None:
+        """Tell those who watch. To be called on the loop's thread."""
+        for observer in self._observers:
             try:
-                self._observer(event)
+                observer(event)
             except Exception:  # who watches a run must not change it
                 log.exception("an observer of %s failed", self.run_id)
 

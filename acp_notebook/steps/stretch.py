@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .attempts import called
-from .events import Outcome
+from .events import Outcome, StepEnded, StepEvent, StepStarted
 from .judge import StepFailed, failed, judged, said
 from .plan import Step
 
@@ -34,7 +35,7 @@ class Stretch:
     """Runs them so because a change of threads costs more than most of them.
 
     A cancellation takes effect at once: the thread ends before its next step, and what it still does is
-    dropped.
+    dropped. Events go to the loop's thread, as many at once as there are by the time that it looks.
     """
 
     def __init__(self, run: Run, steps: Sequence[Step]) -> None:
@@ -44,6 +45,8 @@ class Stretch:
         self._loop = asyncio.get_running_loop()
         self._left = False
         self._now: tuple[Step, float] | None = None
+        self._events: deque[StepEvent] = deque()
+        self._expected = False
 
     async def run(self) -> None:
         try:
@@ -55,8 +58,10 @@ class Stretch:
                     step, started = self._now
                     error = "cancelled while it ran, and it may still be running"
                     outcome = Outcome("cancelled", started, time.time(), error=error, may_still_run=True)
-                    self._run.record(step, outcome)
+                    self._record(step, outcome)
             raise
+        finally:
+            self._drain()
 
     def _work(self) -> None:
         for step in self._steps:
@@ -65,16 +70,33 @@ class Stretch:
                     return
                 outcome = self._run.skips(step)
                 if outcome is not None:
-                    self._run.record(step, outcome)
+                    self._record(step, outcome)
                     continue
                 started = time.time()
                 self._now = step, started
+                self._tell(StepStarted, step, started)
             outcome = self._called(step, started)
             with self._lock:
                 if self._left:
                     return
-                self._run.record(step, outcome)
+                self._record(step, outcome)
                 self._now = None
+
+    def _record(self, step: Step, outcome: Outcome) -> None:
+        self._run.record(step, outcome)
+        self._tell(StepEnded, step, outcome)
+
+    def _tell(self, kind: Callable[[str, str, Any], StepEvent], step: Step, what: Any) -> None:
+        if self._run.is_watched:
+            self._events.append(kind(self._run.run_id, step.step_id, what))
+            if not self._expected:
+                self._expected = True
+                self._loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        self._expected = False  # before it looks: what comes from now on has a drain of its own
+        while self._events:
+            self._run.emit(self._events.popleft())
 
     def _called(self, step: Step, started: float) -> Outcome:
         args: dict[str, Any] = {}

@@ -20,9 +20,9 @@ from ..errors import StepsRefused
 from .answer import answer, read
 from .calls import Calls, unwatched
 from .check import check
-from .events import Observer, Outcome
+from .events import Observer, Outcome, watcher
 from .paths import NoSuchPath, follow
-from .plan import DEFAULT_LIMITS, Limits
+from .plan import DEFAULT_LIMITS, Limits, Step
 from .run import Run
 from .schema import description, steps_schema
 from .tools import STEP_PARAMETERS, StepOptions, StepTool, step_tool
@@ -140,14 +140,29 @@ class StepToolset(WrapperToolset[Any]):
             return await self._execute(tool_args, ctx, tool)
         return await self._reading.call_tool(name, tool_args, ctx, tool)
 
+    async def check(self, steps: Any, ctx: RunContext[Any]) -> tuple[tuple[Step, ...], list[str]]:
+        """The steps of a plan as they would run now, and notes on what was passed over; nothing runs.
+
+        Raises:
+            StepsRefused: with everything that is wrong with them.
+        """
+        inner = await self.wrapped.get_tools(ctx)
+        return await self._checked(steps, self._step_tools(inner), Calls(self.wrapped, inner, ctx))
+
+    async def _checked(
+        self, raw: Any, tools: Mapping[str, StepTool], calls: Calls
+    ) -> tuple[tuple[Step, ...], list[str]]:
+        steps, notes = check(raw, tools, self._limits)
+        if problems := [problem async for problem in calls.problems(steps)]:
+            raise StepsRefused(problems)
+        return steps, notes
+
     async def _execute(self, args: Any, ctx: RunContext[Any], tool: _PlanTool) -> dict[str, Any]:
         raw = cast("dict[str, Any]", args).get("steps") if isinstance(args, dict) else args
         tools = self._step_tools(tool.inner, direct=unwatched(ctx, self.wrapped))
         calls = Calls(self.wrapped, tool.inner, ctx)
         try:
-            steps, notes = check(raw, tools, self._limits)
-            if problems := [problem async for problem in calls.problems(steps)]:
-                raise StepsRefused(problems)
+            steps, notes = await self._checked(raw, tools, calls)
         except StepsRefused as error:
             raise ToolFailed(f"{error}") from None
         run = Run(
@@ -159,7 +174,8 @@ class StepToolset(WrapperToolset[Any]):
             keep_going=self._keep_going,
             width=self._width,
             items=self._limits.items,
-            observer=self._observer,
+            name=self.id,
+            observers=[observer for observer in (self._observer, watcher.get()) if observer is not None],
         )
         self._runs.append((ctx.conversation_id, run))
         try:
