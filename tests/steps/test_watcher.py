@@ -27,10 +27,6 @@ STEPS = [
     step("b", "number", value=2),
     step("c", "double", value=reference("b")),
 ]
-    step("a", "number", value=1),
-    step("b", "number", value=2),
-    step("c", "double", value=reference("b")),
-]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
