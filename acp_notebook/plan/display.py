@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from html import escape
 
 from ..text import plain
 from .model import Plan, PlanEntry
+from .runs import DENIED, FAILED, SKIPPED, step_of
 
 #: Status → box in text, mark in HTML, words.
 STATUSES = {
@@ -14,8 +16,13 @@ STATUSES = {
     "in_progress": ("[/]", "▸", "in progress"),
     "completed": ("[x]", "✓", "completed"),
     "cancelled": ("[-]", "–", "cancelled"),
+    FAILED: ("[!]", "✗", "failed"),
+    SKIPPED: ("[-]", "–", "skipped"),
+    DENIED: ("[!]", "✗", "denied"),
 }
 UNKNOWN_MARK = "◇"
+#: How an entry ends that is not done: counted beside those that are.
+UNDONE = ("cancelled", FAILED, DENIED, SKIPPED)
 
 
 def as_text(plan: Plan) -> str:
@@ -27,6 +34,8 @@ def as_text(plan: Plan) -> str:
         said = "" if said in ("pending", "completed") else f" ({said})"
         content = plain(entry.content).replace("\n", "\n" + " " * 9)
         lines.append(f"{number:3}. {box} {content}{plain(said)}")
+        if came := outcome(entry):
+            lines.append(" " * 9 + plain(came))
     if not plan.entries:
         lines.append(plain(body(plan)))
     return "\n".join(lines)
@@ -45,7 +54,8 @@ def _item(entry: PlanEntry) -> str:
     content = (
         f'<span dir="auto">{_html(entry.content)}</span> <small dir="auto">({_html(words(entry))})</small>'
     )
-    return f'<li><span aria-hidden="true">{mark(entry)}</span> {content}</li>'
+    came = f"<br><small>{_html(said)}</small>" if (said := outcome(entry)) else ""
+    return f'<li><span aria-hidden="true">{mark(entry)}</span> {content}{came}</li>'
 
 
 def _html(text: str) -> str:
@@ -70,9 +80,17 @@ def title(plan: Plan) -> str:
 
 def progress(plan: Plan) -> str:
     """How far the plan is: `2 of 6 done · 1 cancelled`."""
-    done, total = plan.progress
-    cancelled = sum(entry.status == "cancelled" for entry in plan)
-    return f"{done} of {total} done" + (f" · {cancelled} cancelled" if cancelled else "")
+    statuses = Counter(entry.status for entry in plan)
+    counts = [(statuses[status], STATUSES[status][2]) for status in UNDONE if statuses[status]]
+    return " · ".join(["{} of {} done".format(*plan.progress), *(f"{n} {word}" for n, word in counts)])
+
+
+def outcome(entry: PlanEntry) -> str | None:
+    """What came of a step of a run, in a line: `→ {"id": "bk-42"}`, or why it failed."""
+    if (facts := step_of(entry)) is None:
+        return None
+    found = facts.error if facts.result is None or facts.error else f"→ {facts.result}"
+    return " · ".join(filter(None, [found, facts.note])) or None
 
 
 def body(plan: Plan) -> str:

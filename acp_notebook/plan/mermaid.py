@@ -1,5 +1,7 @@
 """Plans as a Mermaid flowchart: a box for each entry, one after the other; several plans side by side.
 
+In the plan of a run an arrow leads from a step to each that takes what it returned.
+
 JupyterLab, Notebook and GitHub draw it in a Markdown block of the language `mermaid`.
 """
 
@@ -8,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from ..text import plain
 from .display import body, mark, progress, title, words
 from .model import Plan, PlanEntry
+from .runs import DENIED, FAILED, SKIPPED, run_of, step_of
 
 #: Status → the brackets that give a box its shape: rectangle, stadium, double sides, hexagon; else slanted.
 _SHAPES = {
@@ -19,10 +23,17 @@ _SHAPES = {
     "in_progress": ("([", "])"),
     "completed": ("[[", "]]"),
     "cancelled": ("{{", "}}"),
+    SKIPPED: ("{{", "}}"),
 }
 _OTHER_SHAPE = ("[/", "/]")
 #: Outlines, besides shape and words. Colours are left to the theme of the page.
-_CLASSES = {"in_progress": "stroke-width:3px", "cancelled": "stroke-dasharray:5 4"}
+_CLASSES = {
+    "in_progress": "stroke-width:3px",
+    "cancelled": "stroke-dasharray:5 4",
+    FAILED: "stroke-width:3px,stroke-dasharray:2 3",
+    DENIED: "stroke-width:3px,stroke-dasharray:2 3",
+    SKIPPED: "stroke-dasharray:5 4",
+}
 #: What Mermaid draws unless a page says otherwise: `maxEdges` is 500, and `maxTextSize` 50,000 characters.
 EDGES, ROOM = 450, 45_000
 #: Longest text of a box, in characters: Mermaid draws a long one as a wall of words.
@@ -47,7 +58,9 @@ def write(plans: Sequence[Plan]) -> str:
         for number, plan in enumerate(plans, 1):
             lines += [f'  subgraph p{number}["{_label(_head(plan))}"]', "    direction TB"]
             lines += [*(f"    {line}" for line in _chart(plan, f"p{number}s", share)), "  end"]
-    return "\n".join([*lines, *(f"  classDef {name} {look}" for name, look in _CLASSES.items())]) + "\n"
+    statuses = {entry.status for plan in plans for entry in plan}
+    used = [name for name in _CLASSES if name in statuses or not name.startswith("_")]
+    return "\n".join([*lines, *(f"  classDef {_class(name)} {_CLASSES[name]}" for name in used)]) + "\n"
 
 
 def _head(plan: Plan) -> str:
@@ -67,8 +80,23 @@ def _chart(plan: Plan, name: str, share: int) -> Iterator[str]:
             drawn[number] = f'["{missing} more"]'
     for number, box in sorted(drawn.items()):
         yield f"{name}{number}{box}"
-    if len(drawn) > 1:
+    if run_of(plan) is not None:
+        yield from _flow(plan, name, range(first, last + 1), EDGES // share)
+    elif len(drawn) > 1:
         yield " --> ".join(f"{name}{number}" for number in sorted(drawn))
+
+
+def _flow(plan: Plan, name: str, drawn: range, most: int) -> Iterator[str]:
+    """The arrows between the steps of a run that are drawn: from each to those that refer to it."""
+    numbers = {entry.id: number for number, entry in enumerate(plan, 1) if number in drawn}
+    arrows = (
+        f"{name}{numbers[used]} --> {name}{number}"
+        for number in drawn
+        if (facts := step_of(plan[number - 1])) is not None
+        for used in facts.uses
+        if used in numbers
+    )
+    yield from islice(arrows, most)
 
 
 def _drawn(boxes: Mapping[int, str], current: int, most: int, room: int) -> tuple[int, int]:
@@ -89,8 +117,12 @@ def _drawn(boxes: Mapping[int, str], current: int, most: int, room: int) -> tupl
 def _box(number: int, entry: PlanEntry) -> str:
     opened, closed = _SHAPES.get(entry.status, _OTHER_SHAPE)
     label = f"{_label(f'{mark(entry)} {number} · {entry.content}')}<br>({_label(words(entry))})"
-    style = f":::{entry.status}" if entry.status in _CLASSES else ""
+    style = f":::{_class(entry.status)}" if entry.status in _CLASSES else ""
     return f'{opened}"{label}"{closed}{style}'
+
+
+def _class(status: str) -> str:
+    return status.strip("_")
 
 
 def _cut(text: str) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from html import escape
 
 from ..text import plain
-from .display import STATUSES, body, mark, progress, title
+from .display import STATUSES, body, mark, outcome, progress, title
 from .model import Plan, PlanEntry
 
 _STYLE = """
 :root { color-scheme: light dark; --fg: #1f2328; --fg-2: #59636e; --bg: #fff; --bg-2: #f6f8fa;
-  --line: #d1d9e0; --accent: #0969da; --ok: #1a7f37; }
+  --line: #d1d9e0; --accent: #0969da; --ok: #1a7f37; --bad: #d1242f; }
 @media (prefers-color-scheme: dark) {
   :root { --fg: #e6edf3; --fg-2: #9198a1; --bg: #0d1117; --bg-2: #151b23; --line: #3d444d; --accent: #4493f8;
-    --ok: #3fb950; }
+    --ok: #3fb950; --bad: #f85149; }
 }
 body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 46rem; background: var(--bg); color: var(--fg);
   font: 16px/1.5 system-ui, sans-serif; }
@@ -32,8 +32,11 @@ li { display: grid; grid-template-columns: 1.4rem 2.2rem minmax(0, 1fr) auto; ga
 .words { color: var(--fg-2); font-size: .875rem; line-height: 1.7; text-align: end; max-width: 12rem;
   overflow-wrap: anywhere; }
 .high { color: var(--fg); font-weight: 600; }
+.came { color: var(--fg-2); font-size: .875rem; }
+[data-status=failed] .mark, [data-status=denied] .mark { color: var(--bad); }
 [data-status=completed] .mark { color: var(--ok); }
-[data-status=completed] .text, [data-status=cancelled] .text { color: var(--fg-2); }
+[data-status=completed] .text, [data-status=cancelled] .text,
+[data-status=skipped] .text { color: var(--fg-2); }
 [data-status=cancelled] .text { text-decoration: line-through; }
 [data-status=in_progress] { background: var(--bg-2); box-shadow: inset 3px 0 var(--accent); }
 [data-status=in_progress] .mark { color: var(--accent); }
@@ -46,7 +49,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--bg-2); p
 }
 @media print {
   :root { color-scheme: light; --fg: #000; --fg-2: #444; --bg: #fff; --bg-2: #fff; --line: #bbb;
-    --accent: #000; --ok: #000; }
+    --accent: #000; --ok: #000; --bad: #000; }
   body { padding: 0; max-width: none; font-size: 11pt; }
 }
 """
@@ -87,16 +90,22 @@ def _section(plan: Plan) -> str:
 
 def _item(number: int, entry: PlanEntry) -> str:
     status = STATUSES[entry.status][2] if entry.status in STATUSES else entry.status
-    known = f' data-status="{entry.status}"' if entry.status in STATUSES else ""
+    known = f' data-status="{entry.status.strip("_")}"' if entry.status in STATUSES else ""
     words = f"<span>{_text(status)}</span>"
     if entry.priority != "medium":
         strong = ' class="high"' if entry.priority == "high" else ""
         words += f" · <span{strong}>{_text(entry.priority)} priority</span>"
     return (
         f'<li{known}><span class="mark" aria-hidden="true">{mark(entry)}</span>'
-        f'<span class="number">{number}</span><span class="text" dir="auto">{_code(entry.content)}</span>'
+        f'<span class="number">{number}</span>'
+        f'<span class="text" dir="auto">{_code(entry.content)}{_came(entry)}</span>'
         f'<span class="words" dir="auto">{words}</span></li>\n'
     )
+
+
+def _came(entry: PlanEntry) -> str:
+    """What came of a step of a run."""
+    return f'\n<span class="came">{_text(said)}</span>' if (said := outcome(entry)) else ""
 
 
 def _text(text: str) -> str:
