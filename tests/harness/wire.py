@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import secrets
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from typing import Any, Self, TypeVar
 
 import zmq
 from jupyter_client.manager import KernelManager
+from traitlets.config import Config
 
 T = TypeVar("T")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -119,6 +121,14 @@ class Comm:
         return self.page.send_shell("comm_msg", content, subshell or self.page.subshell_of(self.target))
 
 
+def local_sockets() -> Config:
+    """The configuration of a kernel on sockets of its own in the runtime folder: a TCP port that is found
+    free may be taken by another of the kernels that start side by side."""
+    name = secrets.token_hex(4)  # a socket's whole path has room for about 100 characters
+    file = Path(os.environ["JUPYTER_RUNTIME_DIR"], f"{name}.json")
+    return Config({"KernelManager": {"transport": "ipc", "connection_file": str(file)}})
+
+
 class Frontend:
     """One page on one kernel.
 
@@ -173,7 +183,7 @@ class Frontend:
         """Starts a kernel (in `folder`, with `env` added to its environment) and waits until it answers."""
         folder = folder or Path(tempfile.mkdtemp())
         log = folder / "kernel.log"
-        manager = KernelManager(kernel_name=kernel_name)
+        manager = KernelManager(kernel_name=kernel_name, config=local_sockets())
         with log.open("wb") as out:
             manager.start_kernel(cwd=str(folder), env=os.environ | (env or {}), stdout=out, stderr=out)
         page = cls(manager, log, **options)

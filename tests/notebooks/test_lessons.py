@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from harness.wire import local_sockets
+
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -22,7 +24,7 @@ def run(lesson: Path, folder: Path, *arguments: str) -> Any:
     notebook = nbformat.read(lesson, as_version=4)
     place = {"metadata": {"path": str(folder)}}
     options = {"timeout": 120, "resources": place, "extra_arguments": list(arguments)}
-    return NotebookClient(notebook, kernel_name="python3", **options).execute()
+    return NotebookClient(notebook, kernel_name="python3", config=local_sockets(), **options).execute()
 
 
 @each_lesson
