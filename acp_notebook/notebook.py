@@ -18,6 +18,7 @@ from .kernel.prints import capture
 from .protocol.connection import AgentSide, ClientSide
 from .session import session as client
 from .session.permissions import Unattended
+from .session.state import Event, SessionState
 from .session.turn import Turn
 from .sweeps import Sweep
 
@@ -244,8 +245,22 @@ class Session(client.Session):
             else:
                 output.replace(final)
                 self._leave(view)
+                if turn.number in self.state.left.values():
+                    self._renew(turn.number, output)
 
         turn.at_end(settle)
+
+    def _renew(self, number: int, output: Output) -> None:
+        """Show a turn's final form once more when the functions that it left running have ended."""
+
+        def look(state: SessionState, event: Event) -> None:
+            if number not in state.left.values():
+                unsubscribe()
+                output.replace(static_bundle(state, "turn", number))
+
+        from .views.bundle import static_bundle
+
+        unsubscribe = self.subscribe(look)
 
     def _leave(self, view: View) -> None:
         """Close the view of a turn that has ended.

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 from pydantic_ai.messages import (
     ModelMessage,
@@ -46,6 +46,7 @@ from .providers import HostPlan
 from .stream import Outbox
 from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
+from .threads import Threads, leave
 from .toolset import Offer, SessionToolset
 from .values import explain, for_model
 
@@ -54,8 +55,12 @@ log = logging.getLogger(__name__)
 #: While it is entered, what this context prints goes to the sink and not to a cell.
 Capture = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[None]]
 
-#: Why a call has ended whose function may go on.
-LEFT = "cancelled; the function could not be stopped and may still be running"
+#: What a capability may do about calls of tools, and output tools.
+_CALL_HOOKS = tuple(
+    name
+    for name in dir(AbstractCapability)
+    if name.startswith(("before_", "after_", "wrap_", "on_", "handle_")) and ("tool" in name or "output" in name)
+)
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
 
@@ -73,7 +78,8 @@ class _Prints:
         self._pieces.append(text)
         if not self._expected:
             self._expected = True
-            self._loop.call_soon_threadsafe(self.drain)
+            with contextlib.suppress(RuntimeError):  # the loop has ended before the tool
+                self._loop.call_soon_threadsafe(self.drain)
 
     def drain(self) -> None:
         self._expected = False  # before it looks: what comes from now on has a drain of its own
@@ -98,6 +104,7 @@ class SessionCapability(AbstractCapability[Any]):
     offer: Offer
     requested: Callable[[Model, ModelSettings | None], None]
     capture: Capture | None = None
+    threads: Threads = field(default_factory=Threads)
     _allowed: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def get_model_settings(self) -> Callable[[RunContext[Any]], ModelSettings]:
@@ -139,11 +146,27 @@ class SessionCapability(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Have calls of tools that the model was not given refused by `before_tool_validate`."""
-        if ctx.tool_manager is not None and (tools := ctx.tool_manager.tools) is not None:
-            for call in response.tool_calls:
+        manager, calls = ctx.tool_manager, response.tool_calls
+        if calls and manager is not None and (tools := manager.tools) is not None:
+            for call in calls:
                 if call.tool_name not in tools:
                     tools[call.tool_name] = self.offer.stand_in(call.tool_name, self.plan_tools)
+            if self._is_alone(manager.root_capability):
+                manager.root_capability = self
         return response
+
+    def _is_alone(self, root: AbstractCapability[Any] | None) -> bool:
+        """Whether no other capability of a run does anything about calls.
+
+        A tool manager may then have this one for all of them, and spare each call what `CombinedCapability`
+        does for every capability: some eight copies of the context, a tenth of what a call costs.
+        """
+        return isinstance(root, CombinedCapability) and not any(
+            getattr(type(other), hook) is not getattr(AbstractCapability, hook)
+            for other in root.capabilities
+            if other is not self
+            for hook in _CALL_HOOKS
+        )
 
     async def before_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any
@@ -172,12 +195,12 @@ class SessionCapability(AbstractCapability[Any]):
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress")
         try:
             if self.capture is None:
-                result = await self._run(ctx, call, tool_def, args, handler)
+                result = await self._followed(ctx, call, tool_def, args, handler)
             else:
                 prints = _Prints(call_id, self.outbox)
                 try:
                     with self.capture(prints.write):
-                        result = await self._run(ctx, call, tool_def, args, handler)
+                        result = await self._followed(ctx, call, tool_def, args, handler)
                 finally:
                     prints.drain()
             return await self.approvals.review(call, tool_def, result)
@@ -209,7 +232,7 @@ class SessionCapability(AbstractCapability[Any]):
         shown = {"name": call.tool_name, "raw_input": given}
         self.outbox.tool_call(call_id, kind=tool_kind(tool_def.metadata), status="in_progress", **shown)
         try:
-            result = await self._run(ctx, call, tool_def, args, handler)
+            result = await self._followed(ctx, call, tool_def, args, handler)
             result = await self.approvals.review(call, tool_def, result)
         except Exception as error:
             self.outbox.tool_call(call_id, status="failed", reason=explain(error))
@@ -266,6 +289,27 @@ class SessionCapability(AbstractCapability[Any]):
         tool = (tools or {}).get(call.tool_name)
         return tool.tool_def if tool is not None else None
 
+    async def _followed(
+        self,
+        ctx: RunContext[Any],
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Any],
+    ) -> Any:
+        """Run a tool, and see to what it leaves running on threads."""
+        followed = self.threads.follow()
+        try:
+            with Agent.using_thread_executor(followed):
+                return await self._run(ctx, call, tool_def, args, handler)
+        except asyncio.CancelledError:
+            if followed.left():
+                self.outbox.tool_call(call.tool_call_id, status="cancelled", reason="cancelled")
+            raise
+        finally:
+            if running := followed.left():
+                leave(call, running, self.outbox)
+
     async def _run(
         self,
         ctx: RunContext[Any],
@@ -292,10 +336,6 @@ class SessionCapability(AbstractCapability[Any]):
                 if not ctx.tool_call_approved:
                     raise
                 raise ToolFailed(EXTERNAL) from None
-            except asyncio.CancelledError:
-                if _is_sync(ctx, call.tool_name):  # its thread goes on, and nothing tells when it has ended
-                    self.outbox.tool_call(call.tool_call_id, status="cancelled", reason=LEFT)
-                raise
             if not metadata or metadata in asked:
                 raise ToolFailed(f"{tool_def.name} asks again for the approval that it has: it did not run.")
             asked.append(metadata)
@@ -306,15 +346,6 @@ class SessionCapability(AbstractCapability[Any]):
                 raise ToolFailed(f"{tool_def.name} has begun: its arguments cannot be changed any more.")
             self._allowed[call.tool_call_id] = metadata
             self.outbox.tool_call(call.tool_call_id, status="in_progress")
-
-
-def _is_sync(ctx: RunContext[Any], name: str) -> bool:
-    """Whether a tool is a plain function, which runs on a thread."""
-    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
-    tool: Any = (tools or {}).get(name)
-    while (inner := getattr(tool, "source_tool", None)) is not None:  # of several toolsets
-        tool = inner
-    return getattr(tool, "is_async", True) is False
 
 
 def _add(note: str, *histories: Sequence[ModelMessage]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -289,7 +290,7 @@ class AgentSession:
         async def handle(ctx: Any, events: Any) -> None:
             await forward(events, self._outbox, offer.tools, self._approvals.reasons)
 
-        with capture_run_messages() as messages:
+        with capture_run_messages() as messages, closing(capability.threads):
             try:
                 if token.cancelled:  # already: nothing of the run has to be begun
                     raise asyncio.CancelledError

@@ -86,7 +86,7 @@ class Outbox:
         if "raw_input" in fields:
             self._hide(call_id, fields["raw_input"])
         if hidden := self._hidden.get(call_id):
-            told = {name: fields[name] for name in ("raw_output", "reason") if name in fields}
+            told = {name: fields[name] for name in ("raw_output", "reason", "left") if name in fields}
             fields |= redacted(told, hidden)
         patch = self._calls.get(call_id)
         if patch is not None:
@@ -134,6 +134,10 @@ class Outbox:
                 for item in queue
             )
         )
+
+    def left(self, call_id: str, said: str) -> None:
+        """Say how a function has ended that had been left running, perhaps in a turn before."""
+        self.send(ToolCallUpdate(call_id, **redacted({"left": said}, self._hidden.get(call_id, ()))))
 
     def close_calls(self, reason: str) -> None:
         """End the tool calls that have not ended, because the turn has."""

@@ -41,6 +41,8 @@ def in_brief(session: Session) -> str:
         parts.append(", ".join([count(usage.requests, "model request"), *spent(usage)]))
     if session.permissions:
         parts.append(f"{count(len(session.permissions), 'approval')} pending")
+    if left := len(state.left):
+        parts.append(f"{count(left, 'ended call')} still running")
     if faults := sum(state.faults.values()):
         parts.append(f"{count(faults, 'fault')} in the agent's updates (%acp log)")
     return plain(" · ".join(parts))

@@ -37,6 +37,9 @@ Setter = Literal["person", "agent"]
 #: Tool call states of a call that has ended.
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
 
+#: What is said of a function on a thread whose call has ended before it.
+RUNNING_ON: Final = "its function could not be stopped and is still running"
+
 
 # -- configuration ---------------------------------------------------------------------------------------
 
@@ -119,7 +122,8 @@ class ToolCallUpdate(NamedTuple):
     and `raw_output` are JSON-like. `reason` says in one line why a call ended otherwise than completed, or
     what was changed about it, or who let it run. `started` and `ended`, seconds since the epoch, say when it
     ran; over a wire they travel in `_meta`, and without them a client takes the time of arrival. `content` is
-    what it changes or runs.
+    what it changes or runs. `left` is about a function that goes on after its call has ended: `RUNNING_ON`,
+    and when it has ended how. That can come late, and then belongs to the turn in which the call was left.
     """
 
     tool_call_id: str
@@ -133,6 +137,7 @@ class ToolCallUpdate(NamedTuple):
     started: float | Omit = OMIT
     ended: float | Omit = OMIT
     content: tuple[Content, ...] | Omit = OMIT
+    left: str | Omit | None = OMIT
 
 
 @dataclass(frozen=True, slots=True)

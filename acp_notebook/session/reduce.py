@@ -15,6 +15,7 @@ from ..plan import Author, Plan, PlanHistory
 from ..protocol.messages import (
     FINAL_STATUSES,
     OMIT,
+    RUNNING_ON,
     AgentMessageChunk,
     AgentThoughtChunk,
     AvailableCommandsUpdate,
@@ -178,14 +179,46 @@ def _without_file(state: SessionState, plan_id: str) -> SessionState:
 
 def _with_items(state: SessionState, events: Sequence[Event], at: float) -> SessionState:
     """Apply events to the latest turn's items: late ones belong to the turn before, never to the next."""
-    items = _Items(state.turns[-1].items if state.turns else state.outside, at)
-    for event in events:
-        items.apply(event)
     if not state.turns:
+        items = _Items(state.outside, at)
+        items.apply_all(events)
         return replace(state, outside=tuple(items.items))
-    if state.turns[-1].stop_reason is not None:  # nothing will come that could end a late thought
+    latest = state.turns[-1].number
+    if state.left:
+        here = list[Event]()
+        for event in events:
+            if (number := _left_in(state, event)) in (None, latest):
+                here.append(event)
+            else:
+                state = _in_turn(state, number, (event,), at)
+        events = here
+    return _in_turn(state, latest, events, at) if events else state
+
+
+def _left_in(state: SessionState, event: Event) -> int | None:
+    """The number of the turn that an event belongs to because a call was left running there."""
+    match event:
+        case ToolCallUpdate(tool_call_id=tool_call_id, left=str()):
+            return state.left.get(tool_call_id)
+        case ToolCallContentChunk(tool_call_id):
+            same = any(call.tool_call_id == tool_call_id for call in state.turns[-1].tool_calls)
+            return None if same else state.left.get(tool_call_id)
+        case _:
+            return None
+
+
+def _in_turn(state: SessionState, number: int, events: Sequence[Event], at: float) -> SessionState:
+    turn = state.turns[number - 1]
+    items = _Items(turn.items, at)
+    items.apply_all(events)
+    if turn.stop_reason is not None:  # nothing will come that could end a late thought
         items.end_thought()
-    return replace(state, turns=(*state.turns[:-1], replace(state.turns[-1], items=tuple(items.items))))
+    turns = list(state.turns)
+    turns[number - 1] = replace(turn, items=tuple(items.items))
+    left = state.left
+    for tool_call_id, running in items.left.items():
+        left = _with(left, tool_call_id, number) if running else _without(left, tool_call_id)
+    return replace(state, turns=tuple(turns), left=left)
 
 
 _UNSEEN = ToolCallState("")
@@ -198,6 +231,12 @@ class _Items:
         self.items = list(items)
         self._at = at
         self._calls: dict[str, int] | None = None
+        #: Calls that have been said to be left, or to be so no longer, in these events.
+        self.left: dict[str, bool] = {}
+
+    def apply_all(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.apply(event)
 
     def apply(self, event: Event) -> None:
         match event:
@@ -266,6 +305,8 @@ class _Items:
             ended = None
         elif ended is None:
             ended = self._at if update.ended is OMIT else update.ended
+        if update.left is not OMIT:
+            self.left[update.tool_call_id] = update.left == RUNNING_ON
         self.items[position] = ToolCallState(
             tool_call_id=update.tool_call_id,
             name=old.name if update.name is OMIT else update.name or "",
@@ -279,6 +320,7 @@ class _Items:
             started=started,
             ended=ended,
             content=old.content if update.content is OMIT else update.content,
+            left=old.left if update.left is OMIT else update.left,
         )
 
     def _answer(self, event: PermissionAnswered) -> None:

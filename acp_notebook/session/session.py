@@ -36,6 +36,7 @@ from ..protocol.messages import (
     Outcome,
     RequestPermission,
     StateUpdate,
+    ToolCallUpdate,
     Update,
     Usage,
 )
@@ -56,6 +57,8 @@ log = logging.getLogger(__name__)
 
 #: Whose turn this code runs in: a tool, and what it calls, also on worker threads.
 _turn_of: ContextVar[Session | None] = ContextVar("acp_turn_of", default=None)
+
+LEFT_THERE = "its function was still running when the session was forked"
 
 #: Called after every change with the new state and each event that led to it, on the session's loop.
 Subscriber = Callable[[SessionState, Event], None]
@@ -94,7 +97,10 @@ class Session:
         if parent is not None:
             self.on_unattended = parent.on_unattended
             self.folder, self.read_files = parent.folder, dict(parent.read_files)
-            self._state = replace(parent.state, name=name)
+            self._state = fold(  # which hears no more of what runs on there
+                replace(parent.state, name=name),
+                [ToolCallUpdate(call_id, left=LEFT_THERE) for call_id in parent.state.left],
+            )
             self._turns = [turn.copy(self) for turn in parent.turns]
         self._agent = host.call(lambda: connect(self))
         info = self._agent.info

@@ -38,7 +38,10 @@ class Thought:
 
 
 class ToolCallState(NamedTuple):
-    """A tool call as the person sees it. Times in seconds since the epoch; `printed` is what it printed."""
+    """A tool call as the person sees it. Times in seconds since the epoch; `printed` is what it printed.
+
+    `left` is what is known of a function that went on after the call had ended.
+    """
 
     tool_call_id: str
     name: str = ""
@@ -52,6 +55,7 @@ class ToolCallState(NamedTuple):
     started: float = 0.0
     ended: float | None = None
     content: tuple[Content, ...] = ()
+    left: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,8 @@ class SessionState:
 
     `plans`, `history` and `files` are read-only mappings by plan id, in order of arrival; `history` keeps the
     plans that were removed, `files` has the plans of type `file`. `unknown` counts the updates that this
-    version does not know, by kind, and `faults` what was wrong in the others (`Fault.kind`).
+    version does not know, by kind, and `faults` what was wrong in the others (`Fault.kind`). `left` has the
+    tool calls that have ended and whose functions run on, by id, with the number of their turn.
     """
 
     name: str
@@ -155,6 +160,7 @@ class SessionState:
     commands: tuple[AvailableCommand, ...] = ()
     rules: tuple[Rule, ...] = ()
     outside: tuple[Item, ...] = ()
+    left: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     unknown: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     faults: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     closed: bool = False

@@ -116,7 +116,8 @@ def _item_line(item: object) -> str | None:
         case Message(text):
             return text
         case ToolCallState():
-            why = f" ({item.reason})" if item.reason else ""
+            said = "; ".join(filter(None, [item.reason, item.left]))
+            why = f" ({said})" if said else ""
             return f"[{item.status}] {signature(item.name, item.raw_input)}{why}"
         case PermissionState():
             call = item.request.tool_call

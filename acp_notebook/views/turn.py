@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from ..protocol.messages import FINAL_STATUSES, Notice
+from ..protocol.messages import FINAL_STATUSES, RUNNING_ON, Notice
 from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
 from .content import blocks
 from .html import Html, tag
@@ -127,7 +127,9 @@ def _tool_call(call: ToolCallState) -> Html:
         took = seconds(max(0.0, call.ended - call.started))
     given: Any = call.raw_input
     title = call.title if call.title and call.title != call.name else None
-    facts = " · ".join(filter(None, [words, call.reason, took]))
+    if call.left == RUNNING_ON:
+        took = None
+    facts = " · ".join(dict.fromkeys(filter(None, [words, call.reason, call.left, took])))
     summary = tag(
         "summary",
         tag("span", mark, class_="acp-mark", aria_hidden="true"),
