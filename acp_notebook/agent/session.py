@@ -31,6 +31,7 @@ from ..protocol.messages import (
     UserMessage,
 )
 from ..protocol.rules import Rule
+from ..steps.events import watcher
 from .adapter import AcpSessionContext, AdapterConfig
 from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
 from .approvals import Approvals, NativeApprovalBridge
@@ -45,6 +46,7 @@ from .providers import Calls, HostPlan, KeptPlans
 from .remembered import Remembered
 from .settings import SessionSettings
 from .slash import HostCommands
+from .steps import RunPlans
 from .stream import Outbox, forward
 from .task_plan import TaskPlan
 from .toolset import Offer
@@ -79,6 +81,7 @@ class AgentSession:
         self._settings = SessionSettings(hosted, adapter, self._outbox.send, self._in_run)
         self._plans = Plans(self._outbox.send)
         self._model_plan = ModelPlan(self._plans, self._notice)
+        self._run_plans = RunPlans(self._outbox)
         self._history: list[ModelMessage] = []
         self._message_ids = count(1)
         self._task: asyncio.Task[None] | None = None
@@ -110,10 +113,11 @@ class AgentSession:
         undoes: int | None = None,
     ) -> None:
         self._must_own_plans()
-        self._plans.edit(plan_id, edits, author, undoes)
+        self._plans.edit(plan_id, self._run_plans.checked(plan_id, edits), author, undoes)
 
     def remove_plan(self, plan_id: str, author: Author = "person") -> None:
         self._must_own_plans()
+        self._run_plans.checked(plan_id)
         self._plans.remove(plan_id, author)
 
     def _must_own_plans(self) -> None:
@@ -224,6 +228,7 @@ class AgentSession:
         if self._host_plan is None:
             fork._plans.copy(self._plans)
         fork._model_plan.copy(self._model_plan)
+        fork._run_plans.copy(self._run_plans)
         fork._settings.copy(self._settings)
         return fork
 
@@ -234,6 +239,7 @@ class AgentSession:
 
     async def _turn(self, text: str, token: CancellationToken) -> None:
         usage, before = RunUsage(), len(self._history)
+        watcher.set(self._run_plans)  # in this task, and so for whatever the turn calls
         end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
         try:
             end = await self._obey(text) or await self._run(text, token, usage)

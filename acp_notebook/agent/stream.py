@@ -67,6 +67,8 @@ class Outbox:
         self._hidden: dict[str, list[str]] = {}
         self._in_answer = False
         self._timer: asyncio.TimerHandle | None = None
+        #: Takes the patch of a call that is shown elsewhere than among the calls, and says whether it has.
+        self.elsewhere: Callable[[str, Mapping[str, Any]], bool] | None = None
 
     def text(self, kind: TextKind, text: str) -> None:
         """Add a piece of the answer or of a thought."""
@@ -88,6 +90,8 @@ class Outbox:
         if hidden := self._hidden.get(call_id):
             told = {name: fields[name] for name in ("raw_output", "reason", "left") if name in fields}
             fields |= redacted(told, hidden)
+        if self.elsewhere is not None and self.elsewhere(call_id, fields):
+            return
         patch = self._calls.get(call_id)
         if patch is not None:
             patch.update(fields)
@@ -135,9 +139,15 @@ class Outbox:
             )
         )
 
+    def is_open(self, call_id: str) -> bool:
+        """Whether this is a call that has been told of and has not ended."""
+        return call_id in self._open
+
     def left(self, call_id: str, said: str) -> None:
         """Say how a function has ended that had been left running, perhaps in a turn before."""
-        self.send(ToolCallUpdate(call_id, **redacted({"left": said}, self._hidden.get(call_id, ()))))
+        fields = redacted({"left": said}, self._hidden.get(call_id, ()))
+        if self.elsewhere is None or not self.elsewhere(call_id, fields):
+            self.send(ToolCallUpdate(call_id, **fields))
 
     def close_calls(self, reason: str) -> None:
         """End the tool calls that have not ended, because the turn has."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from ..plan import Author, Plan, PlanHistory
+from ..plan.runs import run_of
 from ..protocol.messages import (
     FINAL_STATUSES,
     OMIT,
@@ -90,12 +91,14 @@ def _reduce_one(state: SessionState, event: Event, at: float) -> SessionState:
             history = _remembered(state, plan.plan_id, plan, author, at, undoes)
             # an equal plan is the same one, so that nobody has to look at it again
             plans = _with(state.plans, plan.plan_id, history[plan.plan_id].plan)
-            return replace(state, plans=plans, history=history, plan_id=plan.plan_id)
+            current = plan.plan_id if run_of(plan) is None else state.plan_id
+            return replace(state, plans=plans, history=history, plan_id=current)
         case PlanRemoved(plan_id, author):
             if plan_id not in state.plans:
                 return state
             left = _without(state.plans, plan_id)
-            current = state.plan_id if state.plan_id != plan_id else next(reversed([*left]), None)
+            own = [other for other, plan in left.items() if run_of(plan) is None]
+            current = state.plan_id if state.plan_id != plan_id else next(reversed(own), None)
             history = _remembered(state, plan_id, None, author, at)
             return replace(_without_file(state, plan_id), plans=left, history=history, plan_id=current)
         case PlanFileRead(plan_id, file):

@@ -167,8 +167,10 @@ class SessionState:
 
     @property
     def plan(self) -> Plan:
-        """The plan that changed last; an empty one when there is none."""
-        return self.plans[self.plan_id] if self.plan_id is not None else Plan(plan_id=DEFAULT_PLAN_ID)
+        """The plan that changed last, that of a run only where there is no other; else an empty one."""
+        if self.plan_id is not None:
+            return self.plans[self.plan_id]
+        return next(reversed(self.plans.values()), None) or Plan(plan_id=DEFAULT_PLAN_ID)
 
     @property
     def turn(self) -> TurnState | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import PlanChanged, PlanError, PlanIndexError, TurnRunning
 from ..plan import Plan
 from ..plan.changes import quoted
+from ..plan.runs import run_of
 from ..protocol.connection import AgentSide
 from .plan_io import chosen_plan
 
@@ -35,6 +36,8 @@ def start_work(
     if session.turns and session.turns[-1].running:
         raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
     plan = chosen_plan(session, plan_id)
+    if run_of(plan) is not None:
+        raise PlanError(f"plan {plan.plan_id!r} is the record of a run, and no plan to work on")
     prompt = _prompt(plan, (entries,) if isinstance(entries, int) else entries)
     ready = agent.readiness(plan.plan_id)
     if ready.unseen and not confirmed:

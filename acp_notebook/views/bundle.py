@@ -10,14 +10,14 @@ import time
 from functools import cache
 from importlib.resources import files
 
-from ..plan import Plan
+from ..plan import Plan, PlanEntry, display
 from ..session.state import Message, PermissionState, SessionState, Thought, ToolCallState, TurnState
 from ..text import plain
 from .html import Html, tag
 from .parts import Memo, assemble
 from .plan import progress
-from .rows import MARKS, UNKNOWN_MARK
-from .session import Render, plan_of, render_plan, render_session, render_turn, turn_of
+from .rows import MARKS
+from .session import Render, plan_of, plans_beside, render_plan, render_session, render_turn, turn_of
 from .turn import ENDINGS
 from .values import signature
 
@@ -76,7 +76,7 @@ def static_bundle(
     render = renders.get(view) or render_turn(turn_number)
     stamp = time.strftime("as of %Y-%m-%d %H:%M", time.localtime(at))
     turn = turn_of(state, turn_number) if view != "plan" else None
-    plans = list(state.plans.values()) if view != "plan" else [plan_of(state, plan_id)]
+    plans = plans_beside(state, turn) if view != "plan" else [plan_of(state, plan_id)]
     label = tag("p", tag("small", f"{state.name}, {stamp}"), class_="acp-stamp acp-quiet")
     style = Html(f"<style>{static_stylesheet()}</style>")
     return {
@@ -106,8 +106,10 @@ def _plan_lines(plan: Plan) -> list[str]:
     if plan.entries:
         lines[0] += f" ({progress(plan)})"
     for number, entry in enumerate(plan.entries, 1):
-        status = "" if entry.status in MARKS else f" [{entry.status}]"
-        lines.append(f"{MARKS.get(entry.status, UNKNOWN_MARK)} {number}. {entry.content}{status}")
+        said = display.STATUSES.get(entry.status, ("", "", entry.status))[2]
+        status = f" [{said}]" if entry.status in display.UNDONE or entry.status not in MARKS else ""
+        lines.append(f"{display.mark(entry)} {number}. {entry.content}{status}")
+        lines += [f"   {came}"] if (came := display.outcome(entry)) else []
     return [*lines, *filter(None, [plan.content, plan.uri])]
 
 
@@ -143,8 +145,7 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
     for plan in plans:
         blocks += [f"**{escaped(_plan_lines(plan)[0])}**"]
         boxes = (
-            f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry.content, entry.status)}"
-            for entry in plan.entries
+            f"- [{'x' if entry.status == 'completed' else ' '}] {_entry(entry)}" for entry in plan.entries
         )
         blocks += ["\n".join(boxes), harmless(plan.content or ""), escaped(plan.uri or "")]
     if turn:
@@ -158,9 +159,11 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
     return plain("\n\n".join(filter(None, blocks)))
 
 
-def _entry(content: str, status: str) -> str:
-    said = "" if status in ("pending", "completed") else f" *({escaped(status.replace('_', ' ').strip())})*"
-    return escaped(" ".join(content.split())) + said
+def _entry(entry: PlanEntry) -> str:
+    plain_enough = entry.status in ("pending", "completed")
+    said = "" if plain_enough else f" *({escaped(entry.status.replace('_', ' ').strip())})*"
+    came = f"  \n  {escaped(line)}" if (line := display.outcome(entry)) else ""
+    return escaped(" ".join(entry.content.split())) + said + came
 
 
 def escaped(value: str) -> str:

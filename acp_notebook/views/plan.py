@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..plan import Plan, PlanHistory, Revision
+from ..plan import Plan, PlanHistory, Revision, display
 from ..plan.changes import Entries
 from ..plan.formats import FORMATS
+from ..plan.runs import run_of
 from ..session.state import PlanFile
 from .history import changes_said, history_part, looking_part
 from .html import Html, join, tag
@@ -81,24 +82,21 @@ def _plan_parts(shown: Shown, key: str, memo: Memo, slot: str) -> Iterator[Part 
 
 
 class Progress(NamedTuple):
-    """How far a plan is; `current` is the 1-based number of the first entry in progress."""
+    """How far a plan is, also in words; `current` is the 1-based number of the first entry in progress."""
 
     done: int
     total: int
-    cancelled: int
+    words: str
     current: int | None
 
     def __str__(self) -> str:
         """`2 of 6 done · 1 cancelled`."""
-        cancelled = f" · {self.cancelled} cancelled" if self.cancelled else ""
-        return f"{self.done} of {self.total} done{cancelled}"
+        return self.words
 
 
 def progress(plan: Plan) -> Progress:
     """How far the plan is. Only completed entries are done; cancelled and unknown ones stay in the total."""
-    statuses = [entry.status for entry in plan.entries]
-    current = statuses.index("in_progress") + 1 if "in_progress" in statuses else None
-    return Progress(statuses.count("completed"), len(statuses), statuses.count("cancelled"), current)
+    return Progress(*plan.progress, display.progress(plan), plan.current)
 
 
 # -- head ------------------------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ def _head(shown: Shown, title: str, key: str, far: Progress, memo: Memo) -> Iter
 
 def _tools(shown: Shown, far: Progress, memo: Memo) -> Iterator[tuple[str, Html]]:
     plan, history = shown.plan, shown.history
-    if shown.idle and plan.upcoming is not None and not shown.past:
+    if shown.idle and plan.upcoming is not None and not shown.past and run_of(plan) is None:
         yield "work", work_button()
     if far.current is not None:
         yield "current", _tool("current", f"▸ Step {far.current}", title="Go to the step in progress")

@@ -14,13 +14,16 @@ from typing import NamedTuple, cast
 
 from ..plan import Change, Plan, PlanEntry
 from ..plan.changes import Entries, Move
+from ..plan.display import STATUSES, UNDONE
+from ..plan.runs import step_of
 from .html import Html, attributes, tag
 from .markdown import inline_code
 from .parts import Part, Run
+from .steps import step_html
 from .values import size
 
 #: Status → the mark in front of an entry.
-MARKS = {"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "–"}
+MARKS = {status: mark for status, (_, mark, _) in STATUSES.items()}
 UNKNOWN_MARK = "◇"
 #: Longest entry shown unfolded, in characters and in lines, and how much of a longer one is.
 LONG_ENTRY = 1_000
@@ -82,6 +85,10 @@ def row_html(entry: PlanEntry, look: Look = PLAIN, number: int | None = None) ->
     """One row. Without a `number` it is for the page, which puts the number in, and can edit the text."""
     opened, before, after, closed = _frame(entry.status, entry.priority, look, number is not None)
     content = entry.content
+    if entry.meta is not None and (facts := step_of(entry)) is not None:
+        place = "" if number is None else f' data-index="{number}"'
+        shown = "" if number is None else number
+        return Html(f"{opened}{place}{before}{shown}{after}{step_html(content, facts)}{closed}")
     html = inline_code(content)
     if len(content) > LONG_ENTRY or content.count("\n") >= LONG_ENTRY_LINES:
         html = _folded(content, html)
@@ -99,12 +106,12 @@ def _frame(status: str, priority: str, look: Look, alone: bool) -> tuple[str, ..
     `alone`: to be read without the stylesheet too, as on GitHub and in notebooks that are not trusted.
     """
     hole, gap = Html("\0"), " " if alone else None  # NUL, which no text brings along
-    said = status.replace("_", " ").strip() if status in MARKS else status
+    said = STATUSES[status][2] if status in STATUSES else status
     heard = f", {said}" if priority == "medium" else f", {said}, {priority} priority"
     # Words for what else only mark, colour or weight would say. Pending and medium go without saying.
     words = [priority] if priority != "medium" else []
-    if status == "cancelled" or status not in MARKS:
-        words.append(status)
+    if status in UNDONE or status not in STATUSES:
+        words.append(said)
     if look.change:
         words.append(look.change)
         heard += f", {look.change}"

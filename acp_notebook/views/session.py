@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from ..plan import Plan, PlanHistory
+from ..plan.runs import run_of
 from ..session.state import SessionState, TurnState
 from .history import left_in_progress, removed_plans
 from .html import Html, tag
@@ -118,7 +119,7 @@ def _view(
     if kind == "session":
         yield from memo.parts(SETTINGS, settings, state.config, SETTINGS, controls)
     if plans is None:
-        plans = list(state.plans.values()) or ([state.plan] if kind == "session" else [])
+        plans = plans_beside(state, turn) or ([state.plan] if kind == "session" else [])
     for plan in plans:
         history = state.history.get(plan.plan_id) or memo(f"no history {plan.plan_id}", PlanHistory, plan)
         look = looking.get(plan.plan_id) if controls else None
@@ -133,7 +134,7 @@ def _view(
             alone=len(plans) == 1,
             live=live,
             controls=controls,
-            editable=controls and state.plans_editable,
+            editable=controls and state.plans_editable and run_of(plan) is None,
         )
         yield from plan_parts(shown, memo, VIEW)
     if kind == "session" and controls and state.plans_editable and (removed := removed_plans(state)):
@@ -146,6 +147,15 @@ def _view(
     if kind == "session":
         for position, item in enumerate(state.outside):
             yield from item_parts(item, f"outside{position}", VIEW, memo, controls)
+
+
+def plans_beside(state: SessionState, turn: TurnState | None) -> list[Plan]:
+    """The plans that are shown with a turn: those of the session, and those of the runs begun in it."""
+    return [
+        plan
+        for plan_id, plan in state.plans.items()
+        if run_of(plan) is None or (turn is not None and state.history[plan_id][0].turn == turn.number)
+    ]
 
 
 def _question(state: SessionState, history: PlanHistory, questions: Questions) -> Question | None:

@@ -1,0 +1,240 @@
+"""Runs of `execute_plan` as plans that the person sees: each step an entry, which moves as the step does.
+
+Such a plan is the record of its run. Nobody edits it, the model's plan tools neither read nor write it, and
+it never becomes the plan that the session works on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from ..errors import PlanError
+from ..masking import masked, redacted
+from ..plan import Plan, PlanEdit, SetPlan
+from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, run_of, step_meta, step_of
+from ..protocol.messages import Notice, PlanUpdate
+from ..steps.events import (
+    ItemEnded,
+    Outcome,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepEvent,
+    StepRetried,
+    StepStarted,
+)
+from ..steps.outline import entries, secrets
+from ..steps.preview import Preview, size
+from .stream import FLUSH_AFTER, Outbox
+
+#: How an outcome is shown as the status of an entry.
+STATUSES = {
+    "ok": "completed",
+    "error": FAILED,
+    "skipped": SKIPPED,
+    "denied": DENIED,
+    "cancelled": "cancelled",
+}
+#: Bytes of a result's preview, and steps that a report names.
+RESULT, NAMED = 300, 8
+#: News of the calls of so many runs find their plan.
+_KEPT = 8
+WAITS = "waiting for approval"
+
+
+class RunPlans:
+    """The plans of one session's runs: an observer of `steps.events`, and of what is told of steps' calls.
+
+    A run's plan is sent at once, its changes gathered as texts are, and only entries that changed are new.
+    """
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._runs: deque[_Run] = deque(maxlen=_KEPT)
+        self._ids: set[str] = set()
+
+    def __call__(self, event: StepEvent) -> None:
+        if isinstance(event, RunStarted):
+            run = _Run(event, self._outbox)
+            self._runs.append(run)
+            self._ids.add(run.plan_id)
+            self._outbox.elsewhere = self._take
+        for run in self._runs:
+            if run.run_id == event.run_id:
+                run.follow(event)
+
+    def copy(self, other: RunPlans) -> None:
+        """Begin with the plans of a session that is forked, which are records there as well."""
+        self._ids |= other._ids
+
+    def checked(self, plan_id: str, edits: Sequence[PlanEdit] = ()) -> list[PlanEdit]:
+        """Edits of a plan that is no run's; one that is set from a run's record is a plan like others.
+
+        Raises `PlanError` for a plan that is a run's.
+        """
+        if plan_id in self._ids:
+            raise PlanError(f"plan {plan_id!r} is the record of a run, which nobody changes")
+        return [SetPlan(_ordinary(edit.plan)) if isinstance(edit, SetPlan) else edit for edit in edits]
+
+    def _take(self, call_id: str, fields: Mapping[str, Any]) -> bool:
+        """News of a call: whether it is a step's, which is shown in its plan and not as a call of its own."""
+        for run in reversed(self._runs):
+            if call_id.startswith(run.calls):
+                run.hear(call_id.removeprefix(run.calls), fields)
+                return True
+        return False
+
+
+def _ordinary(plan: Plan) -> Plan:
+    if run_of(plan) is None:
+        return plan
+    return replace(
+        plan, meta={name: value for name, value in (plan.meta or {}).items() if name != RUN} or None
+    )
+
+
+class _Run:
+    """The plan of one run."""
+
+    def __init__(self, started: RunStarted, outbox: Outbox) -> None:
+        self.run_id = started.run_id
+        self.plan_id = f"steps-{started.run_id[:8]}"
+        #: What the ids of its steps' calls begin with.
+        self.calls = f"{started.call_id}:"
+        self._outbox = outbox
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._secrets = {step.step_id: found for step in started.steps if (found := secrets(step))}
+        self._entries = list(entries(started.steps))
+        self._at = {step.step_id: at for at, step in enumerate(started.steps)}
+        self._outcomes: dict[str, Outcome] = {}
+        name = f" of {started.name}" if started.name else ""
+        self._title = f"Run {started.run_id[:8]}{name}{', resumed' if started.resumed else ''}"
+        self._meta = {"id": started.run_id, "call": started.call_id, "parallel": started.parallel}
+        if outbox.is_open(started.call_id):
+            outbox.tool_call(started.call_id, title=f"shown as plan {self.plan_id}")
+        self._send()
+
+    def follow(self, event: StepEvent) -> None:
+        match event:
+            case StepStarted(step_id=step_id, at=at):
+                self._change(step_id, "in_progress", started=at)
+            case StepRetried(step_id=step_id, attempt=attempt, error=error, wait=wait):
+                self._change(step_id, note=f"try {attempt} failed: {error}; again in {wait:g} s")
+            case ItemEnded(step_id=step_id, done=done, total=total):
+                self._change(step_id, note=f"{done:,} of {total:,} elements")
+            case StepEnded(step_id=step_id, outcome=outcome):
+                self._ended(step_id, outcome)
+            case RunEnded(status=status):
+                self._meta["status"] = status
+                if status == "cancelled":
+                    self._outbox.send(self._report())
+                self._send()
+            case RunStarted():
+                pass
+
+    def hear(self, name: str, fields: Mapping[str, Any]) -> None:
+        """What is told of the call of a step, or of one of its elements: `step` or `step[3]`."""
+        step_id, element = name, ""
+        if step_id not in self._at:
+            step_id, _, number = name.rpartition("[")
+            element = f"element {number.removesuffix(']')}: "
+        if step_id not in self._at:
+            return
+        facts = step_of(self._entries[self._at[step_id]]) or StepFacts()
+        if fields.get("status") == "paused":
+            self._change(step_id, note=f"{element}{WAITS}")
+        elif fields.get("left"):
+            self._change(step_id, note=f"{element}{fields['left']}")
+        elif (reason := fields.get("reason")) and fields.get("status") not in ("failed", "cancelled"):
+            self._change(step_id, note=f"{element}{reason}")
+        elif facts.note == f"{element}{WAITS}" and fields.get("status") is not None:
+            self._change(step_id, note="allowed" if fields["status"] == "in_progress" else None)
+        edited = fields.get("raw_input") if fields.get("reason") else None
+        if isinstance(edited, Mapping) and not element:
+            ran = cast("Mapping[str, Any]", masked(edited))
+            self._change(step_id, arguments={key: _said(value) for key, value in ran.items()})
+
+    def _ended(self, step_id: str, outcome: Outcome) -> None:
+        self._outcomes[step_id] = outcome
+        hidden = self._secrets.get(step_id, ())
+        error = outcome.error or (f"{outcome.because} did not go well" if outcome.because else None)
+        facts = step_of(self._entries[self._at[step_id]]) or StepFacts()
+        note = "the result looks failed" if outcome.looks_failed and outcome.status == "ok" else facts.note
+        result = _previewed(outcome.result) if outcome.status == "ok" or outcome.result is not None else None
+        self._change(
+            step_id,
+            STATUSES[outcome.status],
+            started=outcome.started,
+            ended=outcome.ended,
+            result=None if result is None else redacted(result, hidden),
+            error=None if error is None else redacted(error, hidden),
+            note=None if note is None or note.endswith(WAITS) else note,
+        )
+
+    def _change(self, step_id: str, status: str | None = None, **facts: Any) -> None:
+        at = self._at[step_id]
+        entry = self._entries[at]
+        known = replace(step_of(entry) or StepFacts(), **facts)
+        self._entries[at] = replace(entry, status=status or entry.status, meta=step_meta(known))
+        if self._timer is None:
+            self._timer = self._loop.call_later(FLUSH_AFTER, self._send)
+
+    def _send(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        plan = Plan(tuple(self._entries), self.plan_id, title=self._title, meta={RUN: dict(self._meta)})
+        self._outbox.send(PlanUpdate(plan, "tool"))
+
+    def _report(self) -> Notice:
+        """What ran, what did not, and what may still be running, once a person has cancelled."""
+        said: dict[str, list[str]] = {}
+        for entry in self._entries:
+            outcome = self._outcomes.get(entry.id or "")
+            said.setdefault(_fate(outcome), []).append(entry.id or "")
+        parts = [f"{fate}: {_named(said[fate])}" for fate in _FATES if fate in said]
+        return Notice(f"Cancelled. {'; '.join(parts)}.", "warning" if _RUNNING in said else "info")
+
+
+_RAN, _ENDED, _STOPPED, _RUNNING, _NOT = (
+    "Ran",
+    "failed",
+    "stopped while running",
+    "cancelled and may still be running",
+    "did not run",
+)
+_FATES = (_RAN, _ENDED, _STOPPED, _RUNNING, _NOT)
+
+
+def _fate(outcome: Outcome | None) -> str:
+    match outcome:
+        case Outcome(may_still_run=True):
+            return _RUNNING
+        case Outcome(status="ok"):
+            return _RAN
+        case Outcome(status="error"):
+            return _ENDED
+        case Outcome(status="cancelled"):
+            return _STOPPED
+        case _:
+            return _NOT
+
+
+def _named(step_ids: Sequence[str]) -> str:
+    more = f" and {len(step_ids) - NAMED:,} more" if len(step_ids) > NAMED else ""
+    return ", ".join(step_ids[:NAMED]) + more
+
+
+def _previewed(value: Any) -> str:
+    preview = Preview(value, RESULT)
+    return f"{_said(preview.value)} ({size(value)})" if preview.cut else _said(preview.value)
+
+
+def _said(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=repr)
