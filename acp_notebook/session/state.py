@@ -170,7 +170,8 @@ class SessionState:
         """The plan that changed last, that of a run only where there is no other; else an empty one."""
         if self.plan_id is not None:
             return self.plans[self.plan_id]
-        return next(reversed(self.plans.values()), None) or Plan(plan_id=DEFAULT_PLAN_ID)
+        runs = tuple(self.plans.values())
+        return runs[-1] if runs else Plan(plan_id=DEFAULT_PLAN_ID)
 
     @property
     def turn(self) -> TurnState | None:
