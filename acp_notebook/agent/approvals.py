@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolApproved, ToolDefinition, ToolDenied
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
 from ..errors import ConfigError
 from ..masking import marked, masked
@@ -28,19 +29,19 @@ from ..protocol.rules import EXACT, REACH, Decision, Rule
 from .adapter import AcpSessionContext
 from .approval_rules import covers, is_json, offered
 from .approval_store import ApprovalPolicyStore
-from .arguments import Arguments
+from .arguments import Arguments, validated
 from .asking import ask, is_yes, kind_of
 from .modes import tool_kind
 from .presentation import (
     DefaultPermissionToolCallBuilder,
-    PermissionRequestContext,
     PermissionToolCallBuilder,
 )
-from .projection import CannotPreview, ProjectionMap
+from .previews import Preview, Previews
+from .projection import ProjectionMap
 from .remembered import Remembered
-from .review import CHANGED, UNREAD, WITHHELD, review_request
+from .review import CHANGED, UNREAD, WITHHELD, WITHHELD_ERROR, review_request
 from .stream import Outbox
-from .values import explain, for_model, for_page, foreign
+from .values import for_model, for_page
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ log = logging.getLogger(__name__)
 LONGEST_WAIT = 366 * 24 * 3600
 DENIED = "The person denied this call; it did not run."
 CANCELLED = "The person cancelled this call; it did not run."
-MOVED = "The process has left the working folder: the files shown may not be those that the call is about."
+CHANGED_FILES = "what the call would change is no longer what was shown"
 DENIED_BY_RULE = "The person has denied all calls like this one; it did not run."
 
 
@@ -111,6 +112,14 @@ class NativeApprovalBridge:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """What a person has said yes to, and with which words of the tool's own."""
+
+    preview: Preview
+    metadata: Mapping[str, Any]
+
+
 class Approvals:
     """Asks for one session. `reasons` has why calls were denied, by id, where that was not a person."""
 
@@ -126,10 +135,11 @@ class Approvals:
     ) -> None:
         self.reasons: dict[str, str] = {}
         self._bridge = bridge
-        self._builder = bridge.tool_call_builder or DefaultPermissionToolCallBuilder()
-        self._projection_maps = projection_maps
+        builder = bridge.tool_call_builder or DefaultPermissionToolCallBuilder()
+        self._previews = Previews(builder, projection_maps, context)
+        self._promises: dict[str, _Promise] = {}
+        self._files = WeakValueDictionary[str, asyncio.Lock]()
         self._remembered = remembered
-        self._context = context
         self._client = client
         self._outbox = outbox
         self._tell = tell
@@ -150,27 +160,70 @@ class Approvals:
         metadata: Mapping[str, Any],
         *,
         again: bool = False,
+        problem: str | None = None,
     ) -> ToolApproved | ToolDenied:
         """Whether a call may run, by a rule or by whoever answers.
 
         A call that asks `again` after it was allowed asks for something else, which no rule can allow.
+        `problem` says why the answer before this one does not count.
         """
         self.reasons.pop(call.tool_call_id, None)  # of an earlier call with this id
+        self._promises.pop(call.tool_call_id, None)
         given = _given(call, tool)
         rule = self._remembered.find(call.tool_name, given, _is_whole(call))
         if rule is not None and (rule.decision == "deny" or not again):
             return self._by_rule(call, rule)
         arguments = Arguments(ctx, call)
         try:
-            request = self._request(call, given, tool, metadata, arguments)
-            outcome = await ask(self._client, self._outbox, request)
-            while (edited := _edited(outcome, request)) is not None:
-                if (problem := await arguments.problem(edited)) is None:
-                    break
+            preview = self._preview(call, tool, given)
+            while True:
+                request = self._request(call, given, tool, metadata, arguments, preview)
                 outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
+                if not is_yes(outcome, request):
+                    break
+                edited, shown = _edited(outcome, request), preview
+                problem = await arguments.problem(edited) if edited is not None else None
+                if shown.promise is not None:
+                    preview = self._preview(call, tool, given)
+                if problem is None and preview.promise == shown.promise:
+                    break
+                problem = problem or CHANGED_FILES  # the yes was to something else
         finally:
             arguments.close()
-        return self._decided(call, given, request, outcome)
+        decision = self._decided(call, given, request, outcome)
+        if isinstance(decision, ToolApproved) and preview.promise is not None:
+            if decision.override_args is not None:
+                preview = self._preview(call, tool, decision.override_args)
+            self._promises[call.tool_call_id] = _Promise(preview, metadata)
+        return decision
+
+    @asynccontextmanager
+    async def promised(
+        self, ctx: RunContext[Any], call: ToolCallPart, tool: ToolDefinition, args: dict[str, Any]
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Around a call that runs: it does what was shown when it was allowed, or the person is asked again.
+
+        Other cards may have waited meanwhile. Of calls that change the same file one runs after the other,
+        since what was shown of the second is void when the first has run. Gives the arguments to run with.
+        """
+        async with AsyncExitStack() as files:
+            while (promise := self._promises.pop(call.tool_call_id, None)) is not None:
+                for path in promise.preview.paths:
+                    lock = self._files.setdefault(path, asyncio.Lock())
+                    await files.enter_async_context(lock)
+                if self._preview(call, tool, call.args_as_dict()).promise == promise.preview.promise:
+                    break
+                await files.aclose()
+                decision = await self.decide(
+                    ctx, call, tool, promise.metadata, again=True, problem=CHANGED_FILES
+                )
+                if isinstance(decision, ToolDenied):
+                    raise ToolFailed(decision.message)
+                if decision.override_args is not None:
+                    call = replace(call, args=decision.override_args)
+                    args = validated(ctx, call)
+                self._outbox.tool_call(call.tool_call_id, status="in_progress")
+            yield args
 
     def _by_rule(self, call: ToolCallPart, rule: Rule) -> ToolApproved | ToolDenied:
         log.info("%s: rule %s", call.tool_name, rule)
@@ -223,10 +276,11 @@ class Approvals:
         tool: ToolDefinition | None,
         metadata: Mapping[str, Any],
         arguments: Arguments,
+        shown: Preview,
     ) -> RequestPermission:
         persistent = self._bridge.enable_persistent_choices and _is_whole(call)
         reach = f"{call.tool_name} {EXACT.said()}, {REACH['session']}" if persistent else None
-        preview = _text(metadata.get("preview"))
+        own = _text(metadata.get("preview"))
         request = RequestPermission(
             ToolCall(
                 call.tool_call_id,
@@ -235,42 +289,21 @@ class Approvals:
                 tool_kind(tool.metadata if tool is not None else None),
             ),
             self._bridge.option_set.options(reach),
-            title=f"Approve {call.tool_name}?",
+            title=shown.title or f"Approve {call.tool_name}?",
             description=_text(metadata.get("description") or metadata.get("reason")),
-            content=(Text(preview),) if preview else (),
+            content=(*((Text(own),) if own else ()), *shown.content),
+            preview_error=shown.error,
             parameters=tool.parameters_json_schema if tool is not None else None,
             check=arguments.check,
             covers=tuple(offered(given, self._remembered.folder)) if persistent else (),
             timeout=self._bridge.timeout,
         )
-        return self._presented(request, call)
+        if shown.content:
+            self._outbox.tool_call(call.tool_call_id, content=shown.content)
+        return request
 
-    def _presented(self, request: RequestPermission, call: ToolCallPart) -> RequestPermission:
-        """The request with what a builder says of the call, after the tool's own words."""
-        session, given = self._context(), call.args_as_dict()
-        context = PermissionRequestContext(
-            session=session,
-            tool_call=ToolCallPart(call.tool_name, for_page(given), call.tool_call_id),
-            raw_input=for_page(given),  # copies: what runs is not the builder's to change
-            cwd=session.cwd,
-            kind=request.tool_call.kind,
-            projection_maps=self._projection_maps,
-        )
-        try:
-            with foreign():
-                made = self._builder.build_tool_call_update(context)
-            title, content = made.title, () if made.content is OMIT else tuple(made.content)
-        except CannotPreview as reason:
-            return replace(request, preview_error=f"No preview: {reason}.")
-        except Exception as error:
-            log.error("the preview of %s failed", call.tool_name, exc_info=error)
-            return replace(request, preview_error=f"The preview failed: {explain(error)}.")
-        if content:
-            self._outbox.tool_call(call.tool_call_id, content=content)
-        if isinstance(title, str) and title not in ("", call.tool_name):
-            request = replace(request, title=title)
-        moved = MOVED if content and not _is_here(session.cwd) else None
-        return replace(request, content=(*request.content, *content), preview_error=moved)
+    def _preview(self, call: ToolCallPart, tool: ToolDefinition | None, given: dict[str, Any]) -> Preview:
+        return self._previews.of(call, tool_kind(tool.metadata if tool is not None else None), given)
 
     # -- may the model read it? ----------------------------------------------------------------------
 
@@ -284,28 +317,39 @@ class Approvals:
             return result
         if isinstance(result, Iterator):  # it could be read only once
             result = list(cast("Iterator[Any]", result))
+        return await self._seen(call, tool, result, failed=False)
+
+    async def review_failure(self, call: ToolCallPart, tool: ToolDefinition, said: str) -> str:
+        """What the model reads of a call that has failed, which the tool itself may have worded."""
+        if not self.reviews(tool):
+            return said
+        seen = await self._seen(call, tool, said, failed=True)
+        return seen if isinstance(seen, str) else to_json(seen).decode()
+
+    async def _seen(self, call: ToolCallPart, tool: ToolDefinition, result: Any, *, failed: bool) -> Any:
         try:
-            return await self._reviewed(call, tool, result)
+            return await self._reviewed(call, tool, result, failed)
         except asyncio.CancelledError:  # the record would say that nobody knows whether it has run
             self._outbox.tool_call(call.tool_call_id, status="cancelled", reason=UNREAD)
             self._notes.append(f"{call.tool_name} has run; its result was not given, since the turn ended.")
             raise
 
-    async def _reviewed(self, call: ToolCallPart, tool: ToolDefinition, result: Any) -> Any:
-        request = review_request(call, tool, result, self._bridge.timeout)
+    async def _reviewed(self, call: ToolCallPart, tool: ToolDefinition, result: Any, failed: bool) -> Any:
+        request = review_request(call, tool, result, self._bridge.timeout, failed=failed)
         outcome = await ask(self._client, self._outbox, request)
         while (yes := is_yes(outcome, request)) and isinstance(outcome, Selected) and outcome.result is OMIT:
-            now = review_request(call, tool, result, self._bridge.timeout)
+            now = review_request(call, tool, result, self._bridge.timeout, failed=failed)
             if repr(now.result) == repr(request.result):
                 break
             request = replace(now, problem=CHANGED)  # the yes was to something else
             outcome = await ask(self._client, self._outbox, request)
         edited = outcome.result if yes and isinstance(outcome, Selected) else OMIT
-        said = "result withheld" if not yes else "result edited by you" if edited is not OMIT else None
+        what, withheld = ("error", WITHHELD_ERROR) if failed else ("result", WITHHELD)
+        said = f"{what} withheld" if not yes else f"{what} edited by you" if edited is not OMIT else None
         if said is not None:
             self._outbox.tool_call(call.tool_call_id, reason=said)
         if not yes:
-            return f"{WITHHELD} {outcome.reason}" if outcome.reason else WITHHELD
+            return f"{withheld} {outcome.reason}" if outcome.reason else withheld
         return result if edited is OMIT else for_model(edited)
 
 
@@ -323,14 +367,6 @@ def _given(call: ToolCallPart, tool: ToolDefinition | None) -> dict[str, Any]:
 def _is_whole(call: ToolCallPart) -> bool:
     """Whether JSON says all of a call's arguments. Those of a step may be any objects."""
     return not isinstance(call.args, dict) or is_json(call.args)
-
-
-def _is_here(folder: Path) -> bool:
-    """Whether the process is in the session's folder, as when the session began."""
-    try:
-        return os.path.samefile(folder, os.getcwd())
-    except OSError:
-        return False
 
 
 def _text(value: Any) -> str | None:

@@ -84,6 +84,15 @@ class Arguments:
             raise PermissionError(f"the tool's own check failed ({explain(error)}): {WAITS}") from error
 
 
+def validated(ctx: RunContext[Any], call: ToolCallPart) -> dict[str, Any]:
+    """A call's arguments, which have been checked before, as its function takes them."""
+    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+    arguments = call.args_as_dict()
+    if (tool := (tools or {}).get(call.tool_name)) is None:
+        return arguments
+    return tool.args_validator.validate_python(arguments, context=ctx.validation_context)
+
+
 def _in_words(error: ValidationError) -> str:
     """What is wrong, argument by argument, without the values, which may be secrets."""
     lines = [

@@ -16,7 +16,14 @@ from typing import Any
 
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
+from pydantic_ai.exceptions import (
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+)
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -59,8 +66,11 @@ Capture = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[No
 _CALL_HOOKS = tuple(
     name
     for name in dir(AbstractCapability)
-    if name.startswith(("before_", "after_", "wrap_", "on_", "handle_")) and ("tool" in name or "output" in name)
+    if name.startswith(("before_", "after_", "wrap_", "on_", "handle_"))
+    and ("tool" in name or "output" in name)
 )
+#: How a tool's failure comes out of its handler: as it is for a step, else as the answer made of it.
+_FAILURES = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
 EXTERNAL = "This call would have to be carried out outside of the session, which nobody does here."
 
 
@@ -204,14 +214,10 @@ class SessionCapability(AbstractCapability[Any]):
                 finally:
                     prints.drain()
             return await self.approvals.review(call, tool_def, result)
-        except SystemExit as error:
-            raise ToolFailed(f"{tool_def.name} tried to end the process ({error.code!r}).") from None
-        except KeyboardInterrupt:  # in a task it would end the whole loop, and with it the kernel
-            raise asyncio.CancelledError from None
-        except (Exception, asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:  # a panic of an extension module, an outcome of a test framework
-            return await self.on_tool_execute_error(ctx, call=call, tool_def=tool_def, args=args, error=error)
+        except BaseException as error:
+            if (bearable := _bearable(tool_def, error)) is error:
+                raise
+            raise bearable from None
 
     async def _run_step(
         self,
@@ -300,8 +306,9 @@ class SessionCapability(AbstractCapability[Any]):
         """Run a tool, and see to what it leaves running on threads."""
         followed = self.threads.follow()
         try:
-            with Agent.using_thread_executor(followed):
-                return await self._run(ctx, call, tool_def, args, handler)
+            async with self.approvals.promised(ctx, call, tool_def, args) as args:
+                with Agent.using_thread_executor(followed):
+                    return await self._run(ctx, call, tool_def, args, handler)
         except asyncio.CancelledError:
             if followed.left():
                 self.outbox.tool_call(call.tool_call_id, status="cancelled", reason="cancelled")
@@ -336,6 +343,15 @@ class SessionCapability(AbstractCapability[Any]):
                 if not ctx.tool_call_approved:
                     raise
                 raise ToolFailed(EXTERNAL) from None
+            except BaseException as raised:
+                error = _bearable(tool_def, raised)
+                if not isinstance(error, _FAILURES) or not self.approvals.reviews(tool_def):
+                    if error is raised:
+                        raise
+                    raise error from None
+                said = await self.approvals.review_failure(call, tool_def, _words(error))
+                again = isinstance(error, ModelRetry | ToolRetryError)
+                raise (ModelRetry(said) if again else ToolFailed(said)) from None
             if not metadata or metadata in asked:
                 raise ToolFailed(f"{tool_def.name} asks again for the approval that it has: it did not run.")
             asked.append(metadata)
@@ -346,6 +362,25 @@ class SessionCapability(AbstractCapability[Any]):
                 raise ToolFailed(f"{tool_def.name} has begun: its arguments cannot be changed any more.")
             self._allowed[call.tool_call_id] = metadata
             self.outbox.tool_call(call.tool_call_id, status="in_progress")
+
+
+def _bearable(tool: ToolDefinition, error: BaseException) -> BaseException:
+    """What is raised in place of what a tool has raised, which must end neither the loop nor the kernel."""
+    match error:
+        case SystemExit(code=code):
+            return ToolFailed(f"{tool.name} tried to end the process ({code!r}).")
+        case KeyboardInterrupt():
+            return asyncio.CancelledError()
+        case Exception() | asyncio.CancelledError() | GeneratorExit():
+            return error
+        case _:  # a panic of an extension module, an outcome of a test framework
+            log.error("tool %s raised", tool.name, exc_info=error)
+            return ToolFailed(explain(error))
+
+
+def _words(error: Exception) -> str:
+    """What the model would read of a failure."""
+    return error.message if isinstance(error, ToolFailed | ModelRetry) else str(error)
 
 
 def _add(note: str, *histories: Sequence[ModelMessage]) -> None:

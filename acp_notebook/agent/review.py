@@ -1,4 +1,4 @@
-"""Results that a person sees before the model does, and may withhold or edit."""
+"""What tools return and raise, which a person sees before the model does, and may withhold or edit."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ SHOWN = 80_000
 UNREAD = "cancelled; the call has run, and its result was not given to the model"
 CHANGED = "the result has changed since it was shown"
 WITHHELD = "The call has run, and the person withholds its result."
+WITHHELD_ERROR = "The call has failed, and the person withholds why."
 
 
 def review_request(
-    call: ToolCallPart, tool: ToolDefinition, result: Any, timeout: float | None
+    call: ToolCallPart, tool: ToolDefinition, result: Any, timeout: float | None, *, failed: bool = False
 ) -> RequestPermission:
-    """The request to let the model read what a call returned."""
+    """The request to let the model read what a call returned, or where it `failed` the text that says why."""
     given = marked(for_page(call.args_as_dict()), tool.parameters_json_schema)
     found = for_page(_whole(result))
     text = found if isinstance(found, str) else json.dumps(masked(found), indent=2, ensure_ascii=False)
@@ -38,10 +39,11 @@ def review_request(
     return RequestPermission(
         ToolCall(call.tool_call_id, tool.name, given, tool_kind(tool.metadata)),
         OPTIONS,
-        title=f"May the model read what {tool.name} returned?",
+        title=f"May the model read {f'why {tool.name} failed' if failed else f'what {tool.name} returned'}?",
         content=(Text(text[:SHOWN], hidden) if text is found else Code(text[:SHOWN], "json", hidden),),
         subject="result",
         result=found,
+        failed=failed,
         timeout=timeout,
     )
 

@@ -44,7 +44,7 @@ def _described(number: int, request: PermissionRequest) -> Iterator[str]:
         f", waits for {seconds(time.time() - asked)}" if asked else ""
     )
     if request.request.subject == "result":
-        yield "   has run; the model waits for its result"
+        yield f"   has {'failed' if request.request.failed else 'run'}; the model waits for its result"
     for name, value in masked(request.tool_call.arguments).items():
         text = as_json(value)
         if len(text) > SHOWN:

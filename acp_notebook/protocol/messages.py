@@ -349,7 +349,8 @@ class RequestPermission:
 
     `content` says what will change, in blocks; `preview_error` says in a line why there is none, and then the
     raw arguments are all there is to go by. `problem` says what was wrong with the answer before this one.
-    For the subject `result`, `result` is what the tool returned, JSON-like.
+    For the subject `result`, `result` is what the tool returned, JSON-like; where it has `failed`, the text
+    that says why.
 
     `parameters` is the JSON schema of the tool's arguments, for a form. `check` raises `PermissionError`, in
     a line, for edited arguments that the tool does not take; over a wire there is none, and the agent asks
@@ -366,6 +367,7 @@ class RequestPermission:
     problem: str | None = None
     subject: Subject = "call"
     result: Any = None
+    failed: bool = False
     parameters: Mapping[str, Any] | None = field(default=None, hash=False)
     check: Callable[[Mapping[str, Any]], None] | None = field(default=None, compare=False, repr=False)
     covers: tuple[Covers, ...] = ()

@@ -96,7 +96,11 @@ def _card(state: PermissionState, controls: bool) -> Html:
     shown = _result(request.result) if request.subject == "result" else request.content
     name = tag("bdi", tag("code", call.name))
     if request.subject == "result":
-        heading = tag("h4", "Let the model read what ", name, " returned?")
+        heading = (
+            tag("h4", "Let the model read why ", name, " failed?")
+            if request.failed
+            else tag("h4", "Let the model read what ", name, " returned?")
+        )
     else:
         heading = tag("h4", "Approve ", name, "?")
     return tag(

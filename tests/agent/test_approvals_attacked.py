@@ -126,7 +126,10 @@ def test_a_denying_rule_holds_for_objects(hosted: Hosted) -> None:
     session = hosted(agent)
     session.rules.add("deny", "wipe", "path", under="data")
     turn = session.ask("go", timeout=20)
-    assert [call.reason for call in turn.tool_calls if call.name == "wipe"] == ["denied by rule 1"]
+    assert turn.state.permissions == ()
+    (run,) = session.plans.values()
+    assert [entry.status for entry in run] == ["completed", "_denied"]
+    assert "The person has denied all calls like this one" in str(run.entries[1].meta)
 
 
 def test_a_result_that_changes_while_it_is_looked_at_is_shown_again(hosted: Hosted) -> None:
