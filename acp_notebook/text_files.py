@@ -6,6 +6,8 @@ import codecs
 import os
 import shutil
 import stat
+import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +15,10 @@ from uuid import uuid4
 
 from .errors import AcpError
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+elif sys.platform != "emscripten":  # JupyterLite, where nobody else is
     import fcntl
-except ImportError:  # Windows, JupyterLite
-    fcntl = None
 
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -95,11 +97,36 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 @contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Keep other threads and processes from what they, too, do with this lock. Raises `OSError`."""
+    """Keep other threads and processes from what they, too, do with this lock. Raises `OSError`.
+
+    A process that ends, however it does, gives its locks back.
+    """
     with path.open("a") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)  # closing the file gives it back
+        _lock(file.fileno())  # closing the file gives it back
         yield
+
+
+if sys.platform == "win32":
+
+    def _lock(file: int) -> None:
+        """Lock the first byte, which need not be there. Windows does not wait for it."""
+        while True:
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            except PermissionError:
+                time.sleep(0.01)
+            else:
+                return
+
+elif sys.platform == "emscripten":
+
+    def _lock(file: int) -> None:
+        pass
+
+else:
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _refuse_others(path: Path, done: str) -> int:

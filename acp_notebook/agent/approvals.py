@@ -175,7 +175,7 @@ class Approvals:
             return self._by_rule(call, rule)
         arguments = Arguments(ctx, call)
         try:
-            preview = self._preview(call, tool, given)
+            preview = self._preview(call, tool)
             while True:
                 request = self._request(call, given, tool, metadata, arguments, preview)
                 outcome = await ask(self._client, self._outbox, replace(request, problem=problem))
@@ -184,7 +184,7 @@ class Approvals:
                 edited, shown = _edited(outcome, request), preview
                 problem = await arguments.problem(edited) if edited is not None else None
                 if shown.promise is not None:
-                    preview = self._preview(call, tool, given)
+                    preview = self._preview(call, tool)
                 if problem is None and preview.promise == shown.promise:
                     break
                 problem = problem or CHANGED_FILES  # the yes was to something else
@@ -193,7 +193,7 @@ class Approvals:
         decision = self._decided(call, given, request, outcome)
         if isinstance(decision, ToolApproved) and preview.promise is not None:
             if decision.override_args is not None:
-                preview = self._preview(call, tool, decision.override_args)
+                preview = self._preview(replace(call, args=decision.override_args), tool)
             self._promises[call.tool_call_id] = _Promise(preview, metadata)
         return decision
 
@@ -211,7 +211,7 @@ class Approvals:
                 for path in promise.preview.paths:
                     lock = self._files.setdefault(path, asyncio.Lock())
                     await files.enter_async_context(lock)
-                if self._preview(call, tool, call.args_as_dict()).promise == promise.preview.promise:
+                if self._preview(call, tool).promise == promise.preview.promise:
                     break
                 await files.aclose()
                 decision = await self.decide(
@@ -302,8 +302,8 @@ class Approvals:
             self._outbox.tool_call(call.tool_call_id, content=shown.content)
         return request
 
-    def _preview(self, call: ToolCallPart, tool: ToolDefinition | None, given: dict[str, Any]) -> Preview:
-        return self._previews.of(call, tool_kind(tool.metadata if tool is not None else None), given)
+    def _preview(self, call: ToolCallPart, tool: ToolDefinition | None) -> Preview:
+        return self._previews.of(call, tool_kind(tool.metadata if tool is not None else None))
 
     # -- may the model read it? ----------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic_ai.messages import ToolCallPart
 
@@ -55,9 +54,9 @@ class Previews:
         self._projection_maps = projection_maps
         self._context = context
 
-    def of(self, call: ToolCallPart, kind: str, arguments: dict[str, Any]) -> Preview:
-        """What a call with these arguments would change now. Never raises."""
-        session = self._context()
+    def of(self, call: ToolCallPart, kind: str) -> Preview:
+        """What a call would change now. Never raises."""
+        session, arguments = self._context(), call.args_as_dict()
         context = PermissionRequestContext(
             session=session,
             tool_call=ToolCallPart(call.tool_name, for_page(arguments), call.tool_call_id),
