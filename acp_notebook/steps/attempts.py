@@ -93,23 +93,25 @@ async def _limited(call: Coroutine[Any, Any, Any], tool: StepTool, flight: Fligh
     try:
         done, _ = await asyncio.wait({task}, timeout=timeout)
     except asyncio.CancelledError:
-        flight.may_still_run = not await _stopped(task) or not tool.is_async
+        await _leave(task, tool, flight)
         raise
     if done:
         if task.cancelled():
             raise RuntimeError("the tool cancelled itself")
         return task.result()
-    flight.may_still_run = not await _stopped(task) or not tool.is_async
+    await _leave(task, tool, flight)
     still = ", and may still be running" if flight.may_still_run else ""
     raise TimeoutError(f"no result within {timeout:g} s{still}")
 
 
-async def _stopped(task: asyncio.Task[Any]) -> bool:
+async def _leave(task: asyncio.Task[Any], tool: StepTool, flight: Flight) -> None:
     task.cancel()
     _left.add(task)
     task.add_done_callback(_forget)
     await asyncio.wait({task}, timeout=_GRACE)
-    return task.done()
+    if not tool.sent:  # else it has said so itself, if it has ended
+        flight.may_still_run = not tool.is_async
+    flight.may_still_run |= not task.done()
 
 
 def _forget(task: asyncio.Task[Any]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -22,10 +23,11 @@ from pydantic_core import to_jsonable_python
 from ..errors import StepProblem
 from .attempts import Denied, Flight, attempt, called, guarded
 from .events import Outcome
+from .executors import Outside
 from .isolate import isolated
 from .plan import Step
 from .references import references, resolve
-from .tools import StepTool
+from .tools import StepTool, function_schema
 
 _HOOKS = tuple(n for n in dir(AbstractCapability) if "tool_validate" in n or "tool_execute" in n)
 #: What a tool raises to say something other than that it failed: not tried again.
@@ -46,13 +48,18 @@ class Calls:
     """Calls the tools of one run of a plan, as part of the agent's run that `ctx` belongs to."""
 
     def __init__(
-        self, toolset: AbstractToolset[Any], tools: dict[str, ToolsetTool[Any]], ctx: RunContext[Any]
+        self,
+        toolset: AbstractToolset[Any],
+        tools: dict[str, ToolsetTool[Any]],
+        ctx: RunContext[Any],
+        executor: Executor | None = None,
     ) -> None:
         self._usage = ctx.usage
         self._flights: dict[str, tuple[StepTool, Flight]] = {}
+        self._outside = Outside(executor) if executor is not None else None
         outer = ctx.tool_manager
         self._manager = ToolManager(
-            toolset=_Attempts(toolset, self._flights),
+            toolset=_Attempts(toolset, self._flights, self._outside),
             root_capability=outer.root_capability if outer is not None else None,
             tools=tools,
         )
@@ -97,6 +104,8 @@ class Calls:
 
         async def call() -> Any:
             given = isolated(valid) if tool.options.retries else valid
+            if tool.sent and self._outside is not None:
+                return await self._outside.call(tool, given, flight)
             if tool.is_async:
                 return await function(**given)
             value = await asyncio.to_thread(called, tool, given)
@@ -125,17 +134,32 @@ class _Attempts(WrapperToolset[Any]):
     """Below hooks and approvals, so that neither counts as time of the tool, nor is asked for again."""
 
     flights: Mapping[str, tuple[StepTool, Flight]] = field(default_factory=dict[str, tuple[StepTool, Flight]])
+    outside: Outside | None = None
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         step_tool, flight = self.flights[ctx.tool_call_id or ""]
+        if step_tool.sent and self.outside is not None:
+            tool = _sent(tool, step_tool, flight, self.outside)
 
         async def call() -> Any:
             given = isolated(tool_args) if step_tool.options.retries else tool_args
             return await self.wrapped.call_tool(name, given, ctx, tool)
 
         return await _rules(step_tool, call, flight)
+
+
+def _sent(tool: ToolsetTool[Any], step_tool: StepTool, flight: Flight, outside: Outside) -> ToolsetTool[Any]:
+    """The same tool with its function on the executor: toolsets around it see its calls as before."""
+    if (inner := getattr(tool, "source_tool", None)) is not None:
+        return replace(cast(Any, tool), source_tool=_sent(inner, step_tool, flight, outside))
+    away = replace(step_tool, function=function_schema(tool).function)
+
+    async def call(args: dict[str, Any], ctx: RunContext[Any]) -> Any:
+        return await outside.call(away, args, flight)
+
+    return replace(cast(Any, tool), call_func=call)
 
 
 async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:

@@ -25,6 +25,7 @@ def is_plain(step: Step) -> bool:
     return (
         tool.function is not None
         and not tool.is_async
+        and not tool.sent
         and step.for_each is None
         and options.timeout is None
         and not options.retries

@@ -32,6 +32,7 @@ class StepOptions:
     - `timeout`: seconds that one try may take; what runs on a thread cannot be stopped, and the step says so
     - `fail_when`: whether a result says that the call has failed, for a tool that does not raise
     - `sharable`: parameters that take references, for tools without annotations (MCP)
+    - `here`: it is called in this process, whatever the executor: it uses what is only to be found here
     """
 
     side_effects: bool = False
@@ -41,6 +42,7 @@ class StepOptions:
     timeout: float | None = None
     fail_when: Callable[[Any], bool] | None = None
     sharable: tuple[str, ...] = ()
+    here: bool = False
 
     def __post_init__(self) -> None:
         if self.retries and not self.idempotent:
@@ -51,7 +53,7 @@ class StepOptions:
 class StepTool:
     """One tool. `parameters` and `returns` are JSON Schemas; `properties` and `required` are of the former.
 
-    `function` is there when nothing else takes part in a call.
+    `function` is there when nothing else takes part in a call. `sent`: its calls go to the executor.
     """
 
     name: str
@@ -66,6 +68,7 @@ class StepTool:
     gated: bool = False
     function: Callable[..., Any] | None = None
     is_async: bool = True
+    sent: bool = False
 
     @property
     def takes_more(self) -> bool:
@@ -74,21 +77,33 @@ class StepTool:
 
 
 def step_tool(
-    tool: ToolsetTool[Any], options: StepOptions | None = None, *, direct: bool = False
+    tool: ToolsetTool[Any],
+    options: StepOptions | None = None,
+    *,
+    direct: bool = False,
+    leaves: Callable[[Callable[..., Any]], bool] | None = None,
 ) -> StepTool:
-    """A pydantic-ai tool as a step's tool. `direct`: no hook, wrapper or context needs to see its calls."""
+    """A pydantic-ai tool as a step's tool.
+
+    `direct`: no hook, wrapper or context needs to see its calls. `leaves`: whether those of a function that
+    needs no context go to an executor.
+    """
     definition = tool.tool_def
     options = options or _declared(definition)
-    schema = _schema(tool)
-    function = getattr(schema, "function", None)
+    schema = function_schema(tool)
+    function: Any = getattr(schema, "function", None)
+    alone = function is not None and not (
+        schema.takes_ctx or schema.positional_fields or schema.var_positional_field
+    )
     plain = (
         direct
-        and function is not None
+        and alone
         and definition.kind == "function"
         and not (definition.defer_loading or definition.capability_id or definition.timeout)
         and tool.args_validator_func is None
-        and not (schema.takes_ctx or schema.positional_fields or schema.var_positional_field)
     )
+    may_leave = alone and not schema.is_async and not options.here
+    sent = leaves is not None and function is not None and may_leave and leaves(function)
     return StepTool(
         definition.name,
         definition.description or "",
@@ -102,10 +117,11 @@ def step_tool(
         definition.kind == "unapproved",
         function if plain else None,
         getattr(schema, "is_async", True),
+        sent,
     )
 
 
-def _schema(tool: ToolsetTool[Any]) -> Any:
+def function_schema(tool: ToolsetTool[Any]) -> Any:
     """What a function tool keeps of its function, also from within a combined toolset; else None."""
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner

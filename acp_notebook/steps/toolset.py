@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, cast
 from uuid import uuid4
 
@@ -21,6 +23,7 @@ from .answer import answer, read
 from .calls import Calls, unwatched
 from .check import check
 from .events import Observer, Outcome, watcher
+from .executors import leaves
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
 from .run import Run
@@ -51,6 +54,10 @@ class StepToolset(WrapperToolset[Any]):
     - `keep_going`: after a failure, steps that do not need the failed one still run
     - `options`: `StepOptions` by tool name, before those in a tool's metadata (`{"steps": StepOptions(…)}`)
     - `max_steps`, `max_items`: how many steps a plan may have, and a `for_each` elements
+    - `executor`: where plain sync tools run, any `concurrent.futures.Executor`: threads, processes,
+      ipyparallel's `view.executor`, Dask's `client.get_executor(pure=False)`. It stays yours to shut down.
+      Tools that take a `RunContext` or are async run here, as do methods and functions inside functions,
+      except on threads. Elsewhere, arguments and results are copied, and the same packages are needed.
     - `on_event`: is called with every `StepEvent`, on the loop's thread
 
     Calls go through pydantic-ai's own tool manager: context, deps, validators, hooks and approvals work.
@@ -66,6 +73,7 @@ class StepToolset(WrapperToolset[Any]):
         options: Mapping[str, StepOptions] | None = None,
         max_steps: int = DEFAULT_LIMITS.steps,
         max_items: int = DEFAULT_LIMITS.items,
+        executor: Executor | None = None,
         on_event: Observer | None = None,
     ) -> None:
         super().__init__(tools if isinstance(tools, AbstractToolset) else FunctionToolset(list(tools)))
@@ -74,6 +82,7 @@ class StepToolset(WrapperToolset[Any]):
         self._width = width
         self._options = dict(options or {})
         self._limits = Limits(steps=max_steps, items=max_items)
+        self._executor = executor
         self._observer = on_event
         self._runs: deque[tuple[str | None, Run]] = deque(maxlen=_KEPT)
         self._reading = FunctionToolset[Any](max_retries=_RETRIES)
@@ -131,7 +140,12 @@ class StepToolset(WrapperToolset[Any]):
     def _step_tools(
         self, inner: Mapping[str, ToolsetTool[Any]], *, direct: bool = False
     ) -> dict[str, StepTool]:
-        return {name: step_tool(tool, self._options.get(name), direct=direct) for name, tool in inner.items()}
+        executor = self._executor
+        out = partial(leaves, executor=executor) if executor is not None else None
+        return {
+            name: step_tool(tool, self._options.get(name), direct=direct, leaves=out)
+            for name, tool in inner.items()
+        }
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -160,7 +174,7 @@ class StepToolset(WrapperToolset[Any]):
     async def _execute(self, args: Any, ctx: RunContext[Any], tool: _PlanTool) -> dict[str, Any]:
         raw = cast("dict[str, Any]", args).get("steps") if isinstance(args, dict) else args
         tools = self._step_tools(tool.inner, direct=unwatched(ctx, self.wrapped))
-        calls = Calls(self.wrapped, tool.inner, ctx)
+        calls = Calls(self.wrapped, tool.inner, ctx, self._executor)
         try:
             steps, notes = await self._checked(raw, tools, calls)
         except StepsRefused as error:
