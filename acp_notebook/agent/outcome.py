@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_json
 
+from ..errors import AgentError, ScriptError
 from ..protocol.messages import Usage
 from .values import explain
 
@@ -54,4 +55,5 @@ def one_line(error: BaseException) -> str:
             "this agent's model is in use on another event loop: with host='thread' give a model name, "
             "or an agent that is used nowhere else"
         )
-    return explain(error)
+    cause = error.__cause__ if isinstance(error, ScriptError) else error
+    return str(cause) if isinstance(cause, AgentError) else explain(error)

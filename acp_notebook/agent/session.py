@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pydantic_ai import CancellationToken, capture_run_messages
@@ -32,9 +32,12 @@ from ..protocol.messages import (
 )
 from ..protocol.rules import Rule
 from ..steps.events import watcher
+from ..steps.outline import Outline
+from ..steps.resume import Resume, resuming
 from .adapter import AcpSessionContext, AdapterConfig
 from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
 from .approvals import Approvals, NativeApprovalBridge
+from .by_hand import ByHand, Look, Looked, foreseen, sendable
 from .capability import Capture, SessionCapability
 from .hosting import Hosted
 from .model_plan import ModelPlan
@@ -44,15 +47,18 @@ from .plan_tools import plan_toolset
 from .plans import Plans
 from .providers import Calls, HostPlan, KeptPlans
 from .remembered import Remembered
+from .scripted import ScriptedModel
 from .settings import SessionSettings
 from .slash import HostCommands
 from .steps import RunPlans
 from .stream import Outbox, forward
-from .task_plan import TaskPlan
+from .task_plan import TaskPlan, plain_output
 from .toolset import Offer
 from .values import explain
 
 log = logging.getLogger(__name__)
+
+Kind = TypeVar("Kind", bound=SessionCapability)
 
 #: Model requests in one turn. pydantic-ai's own 50 are too few for a plan worked through entry by entry.
 REQUEST_LIMIT = 200
@@ -205,6 +211,9 @@ class AgentSession:
     # -- turns ---------------------------------------------------------------------------------------
 
     def prompt(self, text: str) -> None:
+        self._begin(text)
+
+    def _begin(self, text: str, by_hand: ByHand | None = None) -> None:
         if self._token is not None:
             raise TurnRunning("a turn is running: wait for it to end, or cancel it with %acp cancel")
         token = self._token = CancellationToken()  # first, for whoever hears of the turn may cancel it
@@ -212,7 +221,38 @@ class AgentSession:
         self._model_plan.begin_turn()
         self._outbox.send(UserMessage(text, f"m{next(self._message_ids)}"))
         self._outbox.send(StateUpdate("running"))
-        self._task = self._loop.create_task(self._turn(text, token), name=f"acp turn of {self.info.name}")
+        self._task = self._loop.create_task(
+            self._turn(text, token, by_hand), name=f"acp turn of {self.info.name}"
+        )
+
+    # -- steps by hand -------------------------------------------------------------------------------
+
+    async def outline_steps(self, steps: Any) -> Outline:
+        agent, offer = self._hosted.agent, self._offer(task_plan=False)
+        approval = partial(foreseen, self._remembered)
+        look = self._capability(
+            offer, _nothing, Look, steps=sendable(steps), agent=self.info.name, approval=approval
+        )
+        with suppress(Looked):
+            await agent.run(
+                "Look at these steps.",
+                message_history=list(self._history),
+                model=ScriptedModel(),
+                deps=self._hosted.deps,
+                capabilities=[look],
+                infer_name=False,
+            )
+        assert look.outline is not None  # else it has raised why
+        return look.outline
+
+    def run_steps(self, steps: Any) -> None:
+        hand = ByHand(sendable(steps), self.info.name, self._run_plans.ended)
+        self._begin(hand.prompt, hand)
+
+    def resume_steps(self, run_id: str, done: Mapping[str, Any], again: Collection[str]) -> None:
+        resume = Resume(run_id, dict(done), frozenset(again))
+        hand = ByHand([], self.info.name, self._run_plans.ended, resume)
+        self._begin(hand.prompt, hand)
 
     def cancel(self) -> None:
         if self._token is not None:
@@ -237,19 +277,23 @@ class AgentSession:
         if self._host_plan is not None:
             self._host_plan.close()
 
-    async def _turn(self, text: str, token: CancellationToken) -> None:
+    async def _turn(self, text: str, token: CancellationToken, by_hand: ByHand | None) -> None:
         usage, before = RunUsage(), len(self._history)
         watcher.set(self._run_plans)  # in this task, and so for whatever the turn calls
-        end = StateUpdate("idle", "error", error="the turn ended unexpectedly")
+        resuming.set(None if by_hand is None else by_hand.resume)
+        end: StateUpdate | None = None
         try:
-            end = await self._obey(text) or await self._run(text, token, usage)
+            end = None if by_hand is not None else await self._obey(text)
+            end = end or await self._run(text, token, usage, by_hand)
             if self._host_plan is not None:
                 await self._host_plan.follow()
         finally:
             self._model_plan.end_turn()
             self._settings.read()
             self._task = self._token = None
-            self._outbox.send(replace(end, usage=usage_of(usage, self._history[before:])))
+            end = end or StateUpdate("idle", "error", error="the turn ended unexpectedly")
+            spent = usage if by_hand is None else RunUsage(tool_calls=usage.tool_calls)  # no model was asked
+            self._outbox.send(replace(end, usage=usage_of(spent, self._history[before:])))
 
     async def _obey(self, text: str) -> StateUpdate | None:
         """Do what a prompt says that is a slash command; None for one that goes to the model."""
@@ -270,28 +314,19 @@ class AgentSession:
         self._outbox.text(AgentMessageChunk, said)
         return StateUpdate("idle", "end_turn", output=said)
 
-    async def _run(self, text: str, token: CancellationToken, usage: RunUsage) -> StateUpdate:
+    async def _run(
+        self, text: str, token: CancellationToken, usage: RunUsage, by_hand: ByHand | None
+    ) -> StateUpdate:
         """One run of the agent. Whatever happens, what was completed is kept in the history."""
-        settings = self._settings
-        output = settings.generation.output_types(self._model_plan) if settings.generation else None
-        offer = Offer(
-            settings.modes,
-            settings.generation,
-            output is not None,
-            lambda line: self._notice(line, "warning"),
-        )
-        capability = SessionCapability(
-            settings.modes,
-            settings.thinking,
-            self._plan_tools,
-            self._model_plan,
-            self._host_plan,
-            self._approvals,
-            self._outbox,
-            offer,
-            settings.requested,
-            self._capture,
-        )
+        settings, generation = self._settings, self._settings.generation
+        model, output = settings.models.override, None
+        if by_hand is not None:
+            model, output = by_hand.model(), plain_output(self._hosted.agent)
+        elif generation is not None:
+            output = generation.output_types(self._model_plan)
+        offer = self._offer(task_plan=by_hand is None and output is not None)
+        requested = settings.requested if by_hand is None else _nothing
+        capability = self._capability(offer, requested, SessionCapability)
 
         async def handle(ctx: Any, events: Any) -> None:
             await forward(events, self._outbox, offer.tools, self._approvals.reasons)
@@ -304,7 +339,7 @@ class AgentSession:
                     text,
                     output_type=output,
                     message_history=self._history,
-                    model=settings.models.override,
+                    model=model,
                     deps=self._hosted.deps,
                     usage=usage,
                     usage_limits=UsageLimits(request_limit=REQUEST_LIMIT),
@@ -332,6 +367,28 @@ class AgentSession:
             self._outbox.text(AgentMessageChunk, shown(result.output))
         return StateUpdate("idle", "end_turn", output=result.output)
 
+    def _offer(self, *, task_plan: bool) -> Offer:
+        modes, generation = self._settings.modes, self._settings.generation
+        return Offer(modes, generation, task_plan, lambda line: self._notice(line, "warning"))
+
+    def _capability(
+        self, offer: Offer, requested: Callable[..., None], kind: type[Kind], **more: Any
+    ) -> Kind:
+        """What this session adds to one run."""
+        return kind(
+            self._settings.modes,
+            self._settings.thinking,
+            self._plan_tools,
+            self._model_plan,
+            self._host_plan,
+            self._approvals,
+            self._outbox,
+            offer,
+            requested,
+            self._capture,
+            **more,
+        )
+
     def _keep(self, messages: Sequence[ModelMessage]) -> None:
         """Keep the history of a run that did not end by itself, so that the next prompt can follow it."""
         if not messages:  # it was over before it had begun
@@ -341,6 +398,10 @@ class AgentSession:
         if isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts):
             # pydantic-ai closes the open calls of an interrupted response, and refuses a prompt after others
             self._history[-1] = replace(last, state="interrupted")
+
+
+def _nothing(*about: object) -> None:
+    """Takes note of the requests of a run whose model is not the session's."""
 
 
 def _working_folder() -> Path:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from ..errors import PlanError
 from ..masking import masked, redacted
 from ..plan import Plan, PlanEdit, SetPlan
+from ..plan.display import progress
 from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, run_of, step_meta, step_of
 from ..protocol.messages import Notice, PlanUpdate
 from ..steps.events import (
@@ -67,6 +68,10 @@ class RunPlans:
         for run in self._runs:
             if run.run_id == event.run_id:
                 run.follow(event)
+
+    def ended(self) -> str:
+        """How the latest run has ended, in words."""
+        return self._runs[-1].ended() if self._runs else "Nothing has run."
 
     def copy(self, other: RunPlans) -> None:
         """Begin with the plans of a session that is forked, which are records there as well."""
@@ -191,6 +196,15 @@ class _Run:
             self._timer = None
         plan = Plan(tuple(self._entries), self.plan_id, title=self._title, meta={RUN: dict(self._meta)})
         self._outbox.send(PlanUpdate(plan, "tool"))
+
+    def ended(self) -> str:
+        """How the run has ended: how many steps are done, and why the first was not that failed."""
+        said = f"Run `{self.run_id[:8]}` has ended: {progress(Plan(tuple(self._entries)))}."
+        failed = next((entry for entry in self._entries if entry.status in (FAILED, DENIED)), None)
+        if failed is None:
+            return said
+        facts = step_of(failed) or StepFacts()
+        return f"{said}\n\n`{failed.id}`: {facts.error or 'denied'}"
 
     def _report(self) -> Notice:
         """What ran, what did not, and what may still be running, once a person has cancelled."""

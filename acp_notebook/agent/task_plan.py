@@ -116,6 +116,11 @@ def _output(owner: PlanOwner) -> ToolOutput[TaskPlan]:
     return ToolOutput(task_plan, name=TASK_PLAN, description=_DESCRIPTION, max_retries=20)
 
 
+def plain_output(agent: AbstractAgent[Any, Any]) -> Any:
+    """The output type of a run that answers in words, where the agent's own may be another for one run."""
+    return None if _fixed_output(agent) else str
+
+
 def _fixed_output(agent: AbstractAgent[Any, Any]) -> str | None:
     """Why pydantic-ai takes no other output type for a run of this agent; None when it does."""
     if any(isinstance(type_, NativeOutput | PromptedOutput) for type_ in _flat(agent.output_type)):

@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from ..errors import ConfigError
 from .modes import ModeSetting, PrepareToolsMode
 from .plan_tools import PlanToolset
 from .task_plan import TASK_PLAN, PlanGenerationSetting, plan_tools_of
@@ -97,6 +98,12 @@ class Offer:
         It may be used then, which `refusal` would find too, at some cost in a response with many calls.
         """
         return self._modes.mode is self._step_mode and name in self.tools and name in self._own
+
+    def withheld(self, name: str) -> ConfigError | None:
+        """The refusal of a tool that the agent has and the mode does not offer; None for any other."""
+        if name not in self._own or name in self.tools:
+            return None
+        return ConfigError(f"{name} may not be used in mode {self._modes.mode.id!r}: choose another mode")
 
     async def refusal(self, tool: ToolDefinition) -> str | None:
         """Why a tool may not be used now, for the model to read; None when it may.

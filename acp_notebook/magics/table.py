@@ -18,6 +18,7 @@ from . import (
     sessions,
     start,
     status,
+    steps,
     suggest,
     sweep,
     work,
@@ -43,6 +44,9 @@ _ALWAYS = (
 _PRIORITY = Option("priority", "high, medium or low", "P", suggest.priorities)
 _READ = tuple(name for name, format in FORMATS.items() if format.parse)
 _PLAN_FILES = (*(suffix for name in _READ for suffix in FORMATS[name].suffixes), ".txt")
+
+
+_STEPS = suggest.first(suggest.either(suggest.variables, suggest.files(steps.SUFFIXES)))
 
 
 def _format(*names: str) -> Option:
@@ -178,6 +182,31 @@ _ROWS = (
     Command("plan diff", plan_history.diff, "A [B]", (_OLD_PLAN,), suggest.revisions),
     Command("plan restore", plan_history.restore, "REV", (_OLD_PLAN,), suggest.first(suggest.revisions)),
     Command("plan undo", plan_history.undo, options=(_PLAN,)),
+    Command("steps", steps.steps),
+    *(
+        Command(
+            f"steps {name}",
+            look,
+            "FILE|VAR",
+            (),
+            _STEPS,
+            run_async=look_async,
+            cell="the steps, as JSON or YAML",
+        )
+        for name, look, look_async in (
+            ("check", steps.check, steps.check_async),
+            ("preview", steps.preview, steps.preview_async),
+        )
+    ),
+    Command(
+        "steps run",
+        steps.run,
+        "FILE|VAR",
+        (_BG, _OUT, _APPROVE),
+        _STEPS,
+        run_async=steps.run_async,
+        cell="the steps, as JSON or YAML",
+    ),
     Command("mode", config.mode, "[ID]", (), suggest.first(suggest.modes)),
     Command("effort", config.effort, "[LEVEL]", (), suggest.first(suggest.efforts)),
     Command("model", config.model, "[ID]", (), suggest.first(suggest.models)),

@@ -6,7 +6,7 @@ All calls happen on the session's loop.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +43,20 @@ class Readiness:
 
     mode: str | None
     unseen: Change
+
+
+class StepsOutline(Protocol):
+    """What steps would do (steps.outline): `rows` has one for each, and it shows itself."""
+
+    @property
+    def rows(self) -> Sequence[Any]: ...
+
+    @property
+    def diagram(self) -> str: ...
+
+    def __str__(self) -> str: ...
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]: ...
 
 
 class ClientSide(Protocol):
@@ -120,6 +134,27 @@ class AgentSide(Protocol):
 
     def remove_rules(self, numbers: Sequence[int] | None = None) -> None:
         """Forget rules, by their numbers, or all. Raises `PermissionError` for a number that there is not."""
+        ...
+
+    def outline_steps(self, steps: Any) -> Awaitable[StepsOutline]:
+        """Look at steps of `execute_plan` without running any, also during a turn.
+
+        The awaitable raises `StepsRefused` with everything that is wrong with them, and `AgentError` when the
+        agent has no `execute_plan`. Over a wire this and the next two are extension requests,
+        `_acp-notebook/steps/outline`, `…/run` and `…/resume`.
+        """
+        ...
+
+    def run_steps(self, steps: Any) -> None:
+        """Run steps of `execute_plan` as a turn, which begins and ends as one with a prompt does.
+
+        Raises `TurnRunning`, and `AcpError` for what are no steps.
+        """
+        ...
+
+    def resume_steps(self, run_id: str, done: Mapping[str, Any], again: Collection[str]) -> None:
+        """Have a run go on as a turn: `done` gives results of steps that a person knows to have run, `again`
+        names those that may run once more without a question. Raises `TurnRunning`."""
         ...
 
     def fork(self, client: ClientSide) -> AgentSide:

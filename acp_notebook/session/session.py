@@ -6,14 +6,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import AcpError, ConfigError, PlanError, SessionClosed
+from ..errors import AcpError, ConfigError, PlanError, SessionClosed, StepProblem, StepsRefused
 from ..plan import (
     DEFAULT_PLAN_ID,
     AddEntry,
@@ -29,7 +30,7 @@ from ..plan import (
     UpdateEntry,
 )
 from ..plan.values import as_plan
-from ..protocol.connection import NOT_OURS, Connect
+from ..protocol.connection import NOT_OURS, Connect, StepsOutline
 from ..protocol.messages import (
     AvailableCommand,
     ConfigOption,
@@ -50,6 +51,7 @@ from .reduce import fold
 from .rules import Rules
 from .settings import CALLED, ConfigChange
 from .state import Closed, Event, PermissionAnswered, PermissionAsked, SessionState
+from .steps import StepsLook
 from .turn import Turn
 from .work import Entries, start_work
 
@@ -272,9 +274,12 @@ class Session:
         return self._command(lambda: self._prompt(text, approve))
 
     def _prompt(self, text: str, approve: bool) -> Turn:
+        return self._begun(lambda: self._agent.prompt(text), approve)
+
+    def _begun(self, begin: Callable[[], None], approve: bool) -> Turn:
         token = _turn_of.set(self)  # which the turn's task, made now, takes along
         try:
-            self._agent.prompt(text)
+            begin()
         finally:
             _turn_of.reset(token)
         self._approve_turn = approve
@@ -320,6 +325,74 @@ class Session:
         return self._command(
             lambda: start_work(self, self._agent, entry, plan_id, confirmed=confirmed, approve=approve)
         )
+
+    # -- steps by hand -------------------------------------------------------------------------------
+
+    def look_at_steps(self, steps: Any) -> StepsLook:
+        """Have the agent say what steps of `execute_plan` would do, also while a turn runs; none runs.
+
+        `steps` are a list of mappings, or that as JSON text, as a model sends them. Returned at once; wait
+        with `.wait()` or `await`.
+        """
+        return self._command(lambda: StepsLook(self.host, self._agent.outline_steps(steps)))
+
+    def preview_steps(self, steps: Any) -> StepsOutline:
+        """What steps would do: which run, in which order, what is asked before. In a cell it shows itself.
+
+        Raises `StepsRefused` with everything that is wrong with them, and `AgentError` when the agent has no
+        `execute_plan`.
+        """
+        return self.look_at_steps(steps).wait()
+
+    def check_steps(self, steps: Any) -> tuple[StepProblem, ...]:
+        """All that is wrong with steps, nothing when they could run."""
+        try:
+            self.preview_steps(steps)
+        except StepsRefused as refused:
+            return refused.problems
+        return ()
+
+    def run_steps(self, steps: Any, *, approve: bool = False, timeout: float | None = None) -> Turn:
+        """Run steps as a turn, as if the model had sent them, wait for it to end and return it.
+
+        What became of each step is in the run's plan. `approve` lets gated steps run unasked. Raises as
+        `Turn.wait` does.
+        """
+        return self._shown(lambda: self.start_steps(steps, approve=approve)).wait(timeout)
+
+    def start_steps(self, steps: Any, *, approve: bool = False) -> Turn:
+        """The same, without waiting: the turn is returned at once."""
+        return self._command(lambda: self._begun(lambda: self._agent.run_steps(steps), approve))
+
+    def resume_steps(
+        self,
+        run_id: str,
+        *,
+        done: Mapping[str, Any] | None = None,
+        again: Collection[str] = (),
+        approve: bool = False,
+        timeout: float | None = None,
+    ) -> Turn:
+        """Have a run go on that did not end well, wait for the turn and return it.
+
+        Steps that ended well are not repeated. Of one that may have run when the process ended a person is
+        asked, unless `done` gives its result or `again` names it. Raises as `Turn.wait` does.
+        """
+        return self._shown(lambda: self.start_resume(run_id, done=done, again=again, approve=approve)).wait(
+            timeout
+        )
+
+    def start_resume(
+        self,
+        run_id: str,
+        *,
+        done: Mapping[str, Any] | None = None,
+        again: Collection[str] = (),
+        approve: bool = False,
+    ) -> Turn:
+        """The same, without waiting: the turn is returned at once."""
+        resume = partial(self._agent.resume_steps, run_id, done or {}, again)
+        return self._command(lambda: self._begun(resume, approve))
 
     def _shown(self, begin: Callable[[], Turn]) -> Turn:
         """The turn that `begin` starts, shown in one go: a tool may block a session's own loop at once."""

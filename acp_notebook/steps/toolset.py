@@ -108,6 +108,11 @@ class StepToolset(WrapperToolset[Any]):
     ) -> AbstractToolset[Any]:
         return self._around(self.wrapped.visit_and_replace(visitor))
 
+    @property
+    def parallel(self) -> bool:
+        """Whether steps run together where their references allow it."""
+        return self._parallel
+
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         inner = await self.wrapped.get_tools(ctx)
         execute = _PlanTool(

@@ -1,0 +1,165 @@
+"""`%acp steps`: steps of `execute_plan` by hand, from files, variables and cells."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from ..errors import AcpError, StepsRefused
+from ..kernel.display import Output
+from ..plan import yaml
+from ..plan.display import progress
+from ..plan.runs import run_of
+from ..protocol.connection import StepsOutline
+from ..session.steps import StepsLook
+from ..session.turn import Turn
+from ..text import plain
+from ..text_files import named, read_text
+from .ask import hand_out, variable_name
+from .command import Invocation
+from .plan_file import Diagram
+from .start import session_for
+
+#: The files that steps are read from.
+SUFFIXES = (".json", ".yaml", ".yml", ".md", ".txt")
+_FENCED = re.compile(r"^```(json|ya?ml)?[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def steps(call: Invocation) -> None:
+    """List the runs of this session.
+
+    %acp plan --plan ID shows one.
+    """
+    session = session_for(call)
+    runs = [plan for plan in session.plans.values() if run_of(plan) is not None]
+    if not runs:
+        print("Nothing has run yet: %acp steps run FILE runs steps, and so does the agent by execute_plan.")
+    for plan in runs:
+        print(plain(f"{plan.plan_id}  {progress(plan)}"))
+
+
+def check(call: Invocation) -> None:
+    """Say all that is wrong with steps, or that they could run.
+
+    Nothing runs, so it can be done any time. FILE is JSON or YAML, also between ``` in Markdown; VAR holds a
+    list of dicts, or JSON text.
+    """
+    with _all_told():
+        _fine(_look(call).wait())
+
+
+async def check_async(call: Invocation) -> None:
+    """The same for a cell that awaits."""
+    with _all_told():
+        _fine(await _look(call))
+
+
+def preview(call: Invocation) -> None:
+    """Show what steps would do.
+
+    That is which run in which order, what is asked before, and what depends on what. FILE is JSON or YAML,
+    also between ``` in Markdown; VAR holds a list of dicts, or JSON text.
+    """
+    with _all_told():
+        _show(_look(call).wait())
+
+
+async def preview_async(call: Invocation) -> None:
+    """The same for a cell that awaits."""
+    with _all_told():
+        _show(await _look(call))
+
+
+def run(call: Invocation) -> Turn:
+    """Run steps as if the model had sent them, and wait.
+
+    The cell shows the turn live. Modes, approvals and rules are as in any turn; %acp cancel stops it before
+    the next step. FILE is JSON or YAML, also between ``` in Markdown; VAR holds a list of dicts, or JSON text.
+    """
+    turn = _begin(call)
+    return turn if "bg" in call.options else turn.wait()
+
+
+async def run_async(call: Invocation) -> Turn:
+    """The same for a cell that awaits."""
+    turn = _begin(call)
+    return turn if "bg" in call.options else await turn
+
+
+def _begin(call: Invocation) -> Turn:
+    name, given, session = variable_name(call), read_steps(call), session_for(call)
+
+    def start() -> Turn:
+        turn = session.start_steps(given, approve="approve" in call.options)
+        session.show_turn(turn)
+        return turn
+
+    turn = session.host.call(start)
+    hand_out(call, turn, name)
+    return turn
+
+
+def _look(call: Invocation) -> StepsLook:
+    return session_for(call).look_at_steps(read_steps(call))
+
+
+def _fine(outline: StepsOutline) -> None:
+    print(f"{outline}".partition("\n")[0] + ": fine.")
+
+
+@contextmanager
+def _all_told() -> Generator[None]:
+    """Prints all that is wrong with steps, one below the other, before the refusal in a line."""
+    try:
+        yield
+    except StepsRefused as refused:
+        for problem in refused.problems:
+            print(plain(f"- {problem}"))
+        count = len(refused.problems)
+        said = "a problem" if count == 1 else f"{count} problems"
+        raise AcpError(f"the steps have {said}; nothing has run") from refused
+
+
+def _show(outline: StepsOutline) -> None:
+    Output(cast(Any, outline)._repr_mimebundle_())
+    Output({"text/markdown": cast(Any, Diagram(outline.diagram))._repr_markdown_(), "text/plain": ""})
+
+
+def read_steps(call: Invocation) -> Any:
+    """The steps that a line names, or its cell holds. Raises `AcpError` when there are none."""
+    if call.cell is not None:
+        if call.text:
+            raise AcpError(f"give steps in the cell or name {call.text!r}, not both")
+        return _parsed(call.cell)
+    if not call.text:
+        raise AcpError(f"this is used as {call.command.usage}, or with a cell as %%acp {call.command.name}")
+    name = call.text
+    value: Any = Path(name)
+    if name.isidentifier() and name in call.variables:
+        value = call.variables[name]
+    if isinstance(value, Path):
+        path = named(value)
+        if not os.path.exists(path):
+            raise AcpError(f"{name!r} is neither a variable nor a file")
+        return _parsed(read_text(path), yaml_first=path.suffix in (".yaml", ".yml"))
+    return _parsed(value) if isinstance(value, str) else _listed(value)
+
+
+def _parsed(text: str, *, yaml_first: bool = False) -> Any:
+    """The steps in a text. JSON goes on as it is: what is wrong with it is told with its position."""
+    fenced = _FENCED.search(text)
+    if fenced is not None:
+        text, yaml_first = fenced[2], (fenced[1] or "").startswith("y")
+    if not yaml_first and text.lstrip()[:1] in ("[", "{", ""):
+        return text
+    return _listed(yaml.value(yaml.tree(text), "data"))
+
+
+def _listed(value: Any) -> Any:
+    """The list of steps in a value, which may be the arguments of a call."""
+    arguments = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return arguments["steps"] if set(arguments) == {"steps"} else cast(Any, value)
