@@ -78,7 +78,7 @@ def run(call: Invocation) -> Turn:
     """Run steps as if the model had sent them, and wait.
 
     The cell shows the turn live. Modes, approvals and rules are as in any turn; %acp cancel stops it before
-    the next step. FILE is JSON or YAML, also between ``` in Markdown; VAR holds a list of dicts, or JSON text.
+    the next step. FILE is JSON or YAML, also between ``` in Markdown; VAR holds a list of dicts or JSON text.
     """
     turn = _begin(call)
     return turn if "bg" in call.options else turn.wait()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..plan.runs import StepFacts
+from ..plan.runs import DENIED, FAILED, StepFacts
 from .html import Html, tag
 from .values import block, seconds
 
 
-def step_html(call: str, facts: StepFacts) -> Html:
+def step_html(call: str, status: str, facts: StepFacts) -> Html:
     """What stands in the row: the call in a line, below it what came of it; arguments and results fold."""
-    came = _came(facts)
+    came = _came(status, facts)
     said = [tag("bdi", tag("code", call)), *([" ", came] if came is not None else [])]
     more = [*_arguments(facts), *_outcome(facts)]
     if not more:
@@ -17,13 +17,15 @@ def step_html(call: str, facts: StepFacts) -> Html:
     return tag("details", tag("summary", *said), *more, class_="acp-step")
 
 
-def _came(facts: StepFacts) -> Html | None:
+def _came(status: str, facts: StepFacts) -> Html | None:
     """The beginning of the result, or what went wrong, with how long it took."""
     took = None
     if facts.started is not None and facts.ended is not None:
         took = seconds(max(0.0, facts.ended - facts.started))
     parts = [
-        tag("span", "✗ ", facts.error, class_="acp-bad") if facts.error else None,
+        tag("span", facts.error, class_="acp-bad" if status in (FAILED, DENIED) else None)
+        if facts.error
+        else None,
         tag("bdi", f"→ {_short(facts.result)}") if facts.result is not None and not facts.error else None,
         tag("span", facts.note) if facts.note else None,
         tag("span", took, class_="acp-num") if took else None,

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from acp_notebook.agent.projection import diff
 from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry
+from acp_notebook.plan.runs import RUN, StepFacts, step_meta
 from acp_notebook.protocol.content import Code, Diff, Table, Text
 from acp_notebook.protocol.messages import PermissionOption
 from acp_notebook.protocol.rules import EXACT, Covers
@@ -47,6 +48,57 @@ SCRIPTS = Plan(
     title="תוכנית",
 )
 
+
+def ran(call: str, status: str, **facts: Any) -> PlanEntry:
+    return PlanEntry(call, status=status, id=call.split(":")[0], meta=step_meta(StepFacts(**facts)))
+
+
+STEPS = Plan(
+    (
+        ran(
+            'backup: create_backup(database="prod", token="••••••")',
+            "completed",
+            arguments={"database": '"prod"', "token": '"••••••"'},
+            started=1.0,
+            ended=2.2,
+            result='{"backup_id": "bk-42", "size_mb": 3, "parts": [{"n": 1}, {"n": 2}], "x": {}} (12 keys)',
+        ),
+        ran(
+            "valid: validate_backup(backup_id=← backup.backup_id)",
+            "completed",
+            arguments={"backup_id": "← backup.backup_id"},
+            uses=("backup",),
+            started=2.2,
+            ended=2.23,
+            result="true",
+            note="allowed",
+        ),
+        ran("note\u202e: say()", "completed", started=2.2, ended=2.21, result="null"),
+        ran(
+            "each: restore(part=← item) · for each of ← backup.parts",
+            "in_progress",
+            arguments={"part": "← item"},
+            uses=("backup",),
+            started=2.3,
+            note="element 1: waiting for approval",
+        ),
+        ran(
+            'mail: send(to=["a@example.org"])',
+            "_failed",
+            arguments={"to": '["a@example.org"]'},
+            started=2.0,
+            ended=2.5,
+            error="TimeoutError: no result within 0.5 s, and may still be running",
+        ),
+        ran('drop: drop_table(name="old")', "_denied", arguments={"name": '"old"'}, error="keep it"),
+        ran("report: write(x=← mail)", "_skipped", uses=("mail",), error="mail did not go well"),
+        ran("last: stop()", "cancelled", error="cancelled while it ran"),
+        ran('more: create_backup(database="b")', "pending", arguments={"database": '"b"'}),
+    ),
+    "steps-1a2b3c4d",
+    title="Run 1a2b3c4d of backups",
+    meta={RUN: {"id": "1a2b3c4d"}},
+)
 
 NOTES = "".join(f"line {n}\n" for n in range(1, 41))
 REACH = "write_file with exactly these arguments, this session"
@@ -126,6 +178,13 @@ def thousand(tab: Page, session: PuppetSession) -> None:
 
 def scripts(tab: Page, session: PuppetSession) -> None:
     plan(tab, session, SCRIPTS)
+
+
+def steps(tab: Page, session: PuppetSession) -> None:
+    session.prompt("Go")
+    session.do(session.puppet.set_plan, STEPS)
+    expect(tab.locator("li.acp-entry")).to_have_count(len(STEPS))
+    tab.locator("li.acp-entry summary").first.click()
 
 
 def request(session: PuppetSession, content: Sequence[Diff | Code | Table | Text], **fields: Any) -> None:
@@ -208,6 +267,7 @@ SCENES: tuple[Callable[[Page, PuppetSession], None], ...] = (
     exports,
     thousand,
     scripts,
+    steps,
     changes,
     code,
     fields,

@@ -18,13 +18,16 @@ from acp_notebook.plan import (
     RemoveEntry,
     UpdateEntry,
     apply_edits,
+    runs,
 )
 from acp_notebook.plan.formats import FORMATS
+from acp_notebook.plan.runs import StepFacts, step_meta
 from acp_notebook.protocol.messages import PlanRemoved, PlanUpdate, StateUpdate, UserMessage
 from acp_notebook.session.reduce import reduce
 from acp_notebook.session.state import Closed, Event, PlanFile, PlanFileRead, SessionState
 from acp_notebook.views.history import change_lines
 from acp_notebook.views.parts import Layout, Memo, all_parts, assemble, diff, layout
+from acp_notebook.views.rows import row_html
 from acp_notebook.views.session import NOW, Looking, render_plan, render_session, render_turn
 from harness.puppet import PLAN
 
@@ -348,3 +351,33 @@ def test_a_plan_of_the_hosts_offers_nothing_that_would_be_refused() -> None:
         assert 'data-action="history"' in made and "acp-filter" in made
     assert 'data-action="now"' in whole(state, looking={PLAN.plan_id: 1})
     assert 'data-action="export"' in whole(state)
+
+
+def test_a_steps_row_says_what_came_of_it_and_folds_the_rest() -> None:
+    facts = StepFacts({"x": "← a.b"}, ("a",), 1.0, 2.5, '"yes \u202e"', None, "allowed")
+    html = row_html(PlanEntry("v: validate(x=← a.b)", status="completed", meta=step_meta(facts)))
+    assert '<details class="acp-step"><summary><bdi><code>v: validate(x=← a.b)</code></bdi>' in html
+    assert "1.5 s" in html and "allowed" in html and "<dt><bdi>x</bdi></dt><dd><bdi>← a.b</bdi></dd>" in html
+    assert "U+202E" in html and "data-content" not in html
+
+
+def test_a_steps_row_that_failed_says_so_in_words() -> None:
+    html = row_html(
+        PlanEntry("v: f()", status="_failed", meta=step_meta(StepFacts(error="ValueError: <no>")))
+    )
+    assert ", failed</span>" in html and '<span class="acp-bad">ValueError: &lt;no&gt;</span>' in html
+    assert ">failed<" in html and "<details" not in html
+
+
+def test_a_runs_plan_is_shown_with_its_turn_and_cannot_be_changed() -> None:
+    run = Plan((PlanEntry("a: f()"),), "steps-1", title="Run 1", meta={runs.RUN: {"id": "1"}})
+    state = SessionState("s", "a", "m")
+    for event in (UserMessage("one", "m1"), PlanUpdate(run, "tool"), StateUpdate("idle", "end_turn")):
+        state = reduce(state, event)
+    html = assemble(render_session(state, Memo()))
+    assert 'data-plan-id="steps-1"' in html and "data-row-tools" not in html and "acp-add" not in html
+    assert 'data-action="work"' not in html and 'data-action="export"' in html
+    for event in (UserMessage("two", "m2"), StateUpdate("idle", "end_turn")):
+        state = reduce(state, event)
+    assert 'data-plan-id="steps-1"' not in assemble(render_session(state, Memo()))
+    assert 'data-plan-id="steps-1"' in assemble(render_turn(1)(state, Memo(), False))
