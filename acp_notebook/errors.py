@@ -13,6 +13,7 @@ AcpError
 │   └── TurnTimeout            `wait(timeout=…)` ran out; the turn goes on (also a TimeoutError)
 ├── AgentError                 an object that cannot be hosted as an agent, or a model name that is not one
 ├── ScriptError                a script of a ScriptedModel that cannot be played
+├── DatabaseError              the user's file of runs and sessions cannot be used as it is
 ├── StepsRefused               steps with problems, all of them named; none has run
 └── SessionClosed              the session has been closed
 """
@@ -112,6 +113,10 @@ class StepsRefused(AcpError):
         lines = "\n".join(f"- {problem}" for problem in self.problems)
         what = "a problem" if count == 1 else f"{count} problems"
         super().__init__(f"the plan has {what}, and nothing has run: mend all and send it again\n{lines}")
+
+
+class DatabaseError(AcpError):
+    """The file in which runs and sessions are kept cannot be used as it is."""
 
 
 class SessionClosed(AcpError):

@@ -23,10 +23,17 @@ class Denied(Exception):
 
 @dataclass(slots=True)
 class Flight:
-    """One call of a step's tool: its id, who hears of another try, and whether it was left on a thread."""
+    """One call of a step's tool.
+
+    - `retried`, `began`: hear of another try, and that the tool is about to be called
+    - `question`: why a person is asked before it is called, whatever its tool says
+    - `may_still_run`: it was left on a thread
+    """
 
     call_id: str
     retried: Callable[[int, Exception, float], None]
+    began: Callable[[], None]
+    question: str | None = None
     may_still_run: bool = False
 
 

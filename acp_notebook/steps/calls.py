@@ -15,7 +15,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tool_manager import ToolManager
-from pydantic_ai.tools import ToolDenied
+from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_jsonable_python
@@ -32,6 +32,8 @@ from .tools import StepTool, function_schema
 _HOOKS = tuple(n for n in dir(AbstractCapability) if "tool_validate" in n or "tool_execute" in n)
 #: What a tool raises to say something other than that it failed: not tried again.
 _FINAL = (ApprovalRequired, CallDeferred, ModelRetry)
+#: In the metadata of a request: the call may have been made before, so that no rule can allow it.
+MAY_HAVE_RUN = "may_have_run"
 
 
 class StepCall(ToolCallPart):
@@ -91,7 +93,7 @@ class Calls:
 
     async def __call__(self, step: Step, args: dict[str, Any], flight: Flight) -> Any:
         """Call a step's tool. Raises `Denied`, and whatever the tool raises."""
-        if step.tool.function is not None:
+        if step.tool.function is not None and flight.question is None:
             return await self._direct(step.tool, args, flight)
         return await self._managed(step.tool, args, flight)
 
@@ -99,6 +101,7 @@ class Calls:
         assert tool.function is not None
         function = tool.function
         valid = tool.validator.validate_python(args)
+        flight.began()
         if _unruled(tool):
             return await guarded(tool, function(**valid))
 
@@ -117,7 +120,10 @@ class Calls:
         self._flights[flight.call_id] = tool, flight
         try:
             call = StepCall(tool.name, args, tool_call_id=flight.call_id)
-            value = await self._manager.handle_call(call, wrap_validation_errors=False)
+            asked = flight.question is not None
+            if asked:
+                call = await self._allowed(call, flight.question)
+            value = await self._manager.handle_call(call, approved=asked, wrap_validation_errors=False)
         except ApprovalRequired:
             raise Denied(f"{tool.name} asks for approval, and nobody is there to give it") from None
         except CallDeferred:
@@ -127,6 +133,21 @@ class Calls:
         if isinstance(value, ToolDenied):
             raise Denied(value.message)
         return value
+
+    async def _allowed(self, call: StepCall, question: str | None) -> StepCall:
+        """The call, with the arguments that a person allows it with. Raises `ApprovalRequired`, `Denied`."""
+        metadata = {call.tool_call_id: {"reason": question, MAY_HAVE_RUN: True}}
+        requests = DeferredToolRequests(approvals=[call], metadata=metadata)
+        results = await self._manager.resolve_deferred_tool_calls(requests)
+        match results and results.to_tool_call_results().get(call.tool_call_id):
+            case ToolApproved(override_args=None):
+                return call
+            case ToolApproved(override_args=args):
+                return replace(call, args=args)
+            case ToolDenied(message=message):
+                raise Denied(message)
+            case _:
+                raise ApprovalRequired
 
 
 @dataclass
@@ -142,6 +163,7 @@ class _Attempts(WrapperToolset[Any]):
         step_tool, flight = self.flights[ctx.tool_call_id or ""]
         if step_tool.sent and self.outside is not None:
             tool = _sent(tool, step_tool, flight, self.outside)
+        flight.began()
 
         async def call() -> Any:
             given = isolated(tool_args) if step_tool.options.retries else tool_args

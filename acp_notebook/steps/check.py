@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from ..describe import described
 from ..errors import StepProblem, StepsRefused
 from ..masking import masked
 from .conditions import Condition, read_condition
@@ -32,6 +33,8 @@ from .tools import StepTool
 _ANYTHING: Mapping[str, Any] = {}
 #: So many names are listed where one is unknown.
 _NAMED = 30
+#: Characters of a step that do not count: its id, its tool.
+_OWN = 30
 
 
 class _Hole:
@@ -41,18 +44,29 @@ class _Hole:
 _HOLE = _Hole()
 
 
-def check(
-    raw: Any, tools: Mapping[str, StepTool], limits: Limits = DEFAULT_LIMITS
-) -> tuple[tuple[Step, ...], list[str]]:
-    """The steps of a plan, ready to run, and notes on what was passed over in reading them.
+class Checked(NamedTuple):
+    """A plan that is ready to run, notes on what was passed over in reading it, and its steps as JSON.
+
+    `is_exact`: the JSON says all of them. Steps that were given in Python may hold any objects.
+    """
+
+    steps: tuple[Step, ...]
+    notes: list[str]
+    text: str
+    is_exact: bool
+
+
+def check(raw: Any, tools: Mapping[str, StepTool], limits: Limits = DEFAULT_LIMITS) -> Checked:
+    """The steps of a plan.
 
     Raises:
         StepsRefused: with every problem that was found. Nothing has run.
     """
     reading = read(raw, limits)
-    if not reading.problems and (size := _size(reading.steps)) > limits.size:
+    text, is_exact = _text(reading.steps)
+    if not reading.problems and len(text) > limits.size + _OWN * len(reading.steps):
         message = (
-            f"is {size:,} characters long, and at most {limits.size:,} may be sent: "
+            f"is {len(text):,} characters long, and at most {limits.size:,} may be sent: "
             "pass large values by reference"
         )
         reading.problems.append(StepProblem("the plan", message))
@@ -67,14 +81,28 @@ def check(
         before.returns.setdefault(step.step_id, checked.returns)
     if problems:
         raise StepsRefused(problems)
-    return tuple(steps), reading.notes
+    return Checked(tuple(steps), reading.notes, text, is_exact)
 
 
-def _size(steps: Iterable[RawStep]) -> int:
+def _text(steps: Iterable[RawStep]) -> tuple[str, bool]:
+    plain = [
+        {"id": step.step_id, "tool": step.tool, "args": step.args}
+        if step.for_each is None and step.when is None
+        else {
+            "id": step.step_id,
+            "tool": step.tool,
+            "args": step.args,
+            **({} if step.for_each is None else {"for_each": step.for_each}),
+            **({} if step.when is None else {"when": step.when}),
+        }
+        for step in steps
+    ]
     try:
-        return len(json.dumps([step.args for step in steps], default=str))
+        return json.dumps(plain), True
+    except TypeError:
+        return json.dumps(plain, default=described, skipkeys=True), False
     except (ValueError, RecursionError):  # told with its place by the check of its step
-        return 0
+        return "", False
 
 
 class _Before:

@@ -23,10 +23,12 @@ from .events import (
     StepStarted,
 )
 from .isolate import isolated
+from .journal import Journal
 from .judge import StepFailed, element, failed, judged, said, skipped
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, ITEM, Step
 from .references import Reference, resolve
+from .resume import Taken
 from .stretch import Stretch, is_plain
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,7 @@ class Run:
 
     In order, or with `parallel` together where references allow it, at most `width` calls at once. After a
     failure or a denial no further step begins, unless `keep_going`: then all do that do not refer to it.
+    With `taken` it goes on from there. A `journal` ends with the run.
     """
 
     def __init__(
@@ -56,6 +59,8 @@ class Run:
         items: int = DEFAULT_LIMITS.items,
         name: str | None = None,
         observers: Sequence[Observer] = (),
+        journal: Journal | None = None,
+        taken: Taken | None = None,
     ) -> None:
         self.run_id = run_id
         self.steps = tuple(steps)
@@ -67,6 +72,10 @@ class Run:
         self._items = items
         self._name = name
         self._observers = tuple(observers)
+        self._journal = journal
+        self._places = {step.step_id: place for place, step in enumerate(self.steps)} if journal else {}
+        self._is_resumed = taken is not None
+        self._taken = taken or Taken()
         self._gate = asyncio.Semaphore(width if parallel else 1)
         self._width = width
         self._failed: str | None = None
@@ -87,8 +96,20 @@ class Run:
 
     async def run(self) -> None:
         """Run all steps. A cancellation ends it before the next one; every step has its outcome then too."""
-        now = time.time()
-        self.emit(RunStarted(self.run_id, self._call_id, self.steps, now, self._name, self._parallel))
+        self.emit(
+            RunStarted(
+                self.run_id,
+                self._call_id,
+                self.steps,
+                time.time(),
+                self._name,
+                self._parallel,
+                self._is_resumed,
+            )
+        )
+        for step_id, outcome in self._taken.done.items():
+            self.outcomes[step_id] = outcome
+            self.emit(StepEnded(self.run_id, step_id, outcome))
         try:
             await (self._together() if self._parallel else self._in_order())
         except asyncio.CancelledError:
@@ -98,13 +119,15 @@ class Run:
             for step in self.steps:
                 if step.step_id not in self.outcomes:
                     self._end(step, skipped("the run was cancelled before this step"))
+            if self._journal is not None:
+                self._journal.end(self.status)
             self.emit(RunEnded(self.run_id, self.status, time.time()))
 
     async def _in_order(self) -> None:
         at = 0
         while at < len(self.steps):
             stretch = at
-            while stretch < len(self.steps) and is_plain(self.steps[stretch]):
+            while stretch < len(self.steps) and self._is_plain(self.steps[stretch]):
                 stretch += 1
             if stretch > at:
                 await Stretch(self, self.steps[at:stretch]).run()
@@ -112,6 +135,11 @@ class Run:
             else:
                 await self._step(self.steps[at])
                 at += 1
+
+    def _is_plain(self, step: Step) -> bool:
+        if not is_plain(step) or step.step_id in self.outcomes:
+            return False
+        return self._question(step, None) is None
 
     async def _together(self) -> None:
         ended = {step.step_id: asyncio.Event() for step in self.steps}
@@ -127,6 +155,8 @@ class Run:
                 group.create_task(begin(step, waits))
 
     async def _step(self, step: Step) -> None:
+        if step.step_id in self.outcomes:  # from before
+            return
         if (outcome := self.skips(step)) is not None:
             self._end(step, outcome)
             return
@@ -146,14 +176,21 @@ class Run:
             outcome = failed(error, started, left)
         self._end(step, outcome)
 
-    async def _once(self, step: Step, flights: list[Flight], item: Any = _NOTHING, name: str = "") -> Any:
+    async def _once(
+        self, step: Step, flights: list[Flight], item: Any = _NOTHING, at: int | None = None
+    ) -> Any:
         async with self._gate:
             args = self.arguments(step, item)
 
             def retried(attempt: int, error: Exception, wait: float) -> None:
                 self.emit(StepRetried(self.run_id, step.step_id, attempt, said(error, args), wait))
 
-            flight = Flight(f"{self._call_id}:{step.step_id}{name}", retried)
+            flight = Flight(
+                f"{self._call_id}:{step.step_id}{'' if at is None else f'[{at}]'}",
+                retried,
+                began=lambda: self.began(step, at),
+                question=self._question(step, at),
+            )
             flights.append(flight)
             try:
                 return await self._call(step, args, flight)
@@ -172,10 +209,11 @@ class Run:
             raise StepFailed(
                 f"{step.for_each} has {len(items):,} elements, and for_each takes {self._items:,}"
             )
-        results: list[Any] = [None] * len(items)
-        waiting = iter(enumerate(items))
+        before = self._taken.elements.get(step.step_id, {})
+        results = [before.get(at) for at in range(len(items))]
+        waiting = iter([(at, item) for at, item in enumerate(items) if at not in before])
         faults: list[tuple[int, Exception]] = []
-        done = 0
+        done = len(before)
 
         async def work() -> None:
             nonlocal done
@@ -183,11 +221,13 @@ class Run:
                 if faults:
                     return
                 try:
-                    results[at] = element(step, await self._once(step, flights, item, f"[{at}]"))
+                    results[at] = element(step, await self._once(step, flights, item, at))
                 except Exception as error:
                     faults.append((at, error))
                     return
                 done += 1
+                if self._journal is not None:
+                    self._journal.item(self._places[step.step_id], at, results[at])
                 self.emit(ItemEnded(self.run_id, step.step_id, done, len(items)))
 
         together = self._parallel and not step.tool.options.side_effects
@@ -241,13 +281,33 @@ class Run:
                 f"the result of {reference.step!r} has no {list(reference.path)!r}: {error}"
             ) from None
 
+    def began(self, step: Step, at: int | None = None) -> None:
+        """Note that a step's tool is about to be called, on whichever thread, for the element `at`."""
+        if self._journal is not None:
+            self._journal.began(self._places[step.step_id], at)
+
+    def _question(self, step: Step, at: int | None) -> str | None:
+        if not (questions := self._taken.questions):
+            return None
+        return questions.get((step.step_id, at)) or questions.get((step.step_id, None))
+
+    def settle(self) -> None:
+        """Have what is noted written down soon. To be called on the loop's thread."""
+        if self._journal is not None:
+            self._journal.settle_soon()
+
     def _end(self, step: Step, outcome: Outcome) -> None:
         self.record(step, outcome)
+        self.settle()
         self.emit(StepEnded(self.run_id, step.step_id, outcome))
 
     def record(self, step: Step, outcome: Outcome) -> None:
         """Keep a step's outcome, on whichever thread it ended."""
         self.outcomes[step.step_id] = outcome
+        if self._journal is not None:
+            whole = step.for_each is not None and outcome.status == "ok"
+            items = len(outcome.result) if whole else None
+            self._journal.ended(self._places[step.step_id], outcome, items=items)
         if self._failed is None and outcome.status in ("error", "denied"):
             self._failed = step.step_id
 

@@ -63,6 +63,7 @@ class Stretch:
             raise
         finally:
             self._drain()
+            self._run.settle()
 
     def _work(self) -> None:
         for step in self._steps:
@@ -76,6 +77,7 @@ class Stretch:
                 started = time.time()
                 self._now = step, started
                 self._tell(StepStarted, step, started)
+                self._run.began(step)
             outcome = self._called(step, started)
             with self._lock:
                 if self._left:

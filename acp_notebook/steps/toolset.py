@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass
@@ -18,17 +19,22 @@ from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from ..errors import StepsRefused
+from ..errors import AcpError, DatabaseError, StepsRefused
 from .answer import answer, read
 from .calls import Calls, unwatched
-from .check import check
+from .check import Checked, check
 from .events import Observer, Outcome, watcher
 from .executors import leaves
+from .journal import Beginning, Journal, begin
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
+from .plan_text import without_secrets
+from .resume import Resume, Resumption, Taken, resuming
 from .run import Run
 from .schema import description, steps_schema
 from .tools import STEP_PARAMETERS, StepOptions, StepTool, step_tool
+
+log = logging.getLogger(__name__)
 
 EXECUTE_PLAN, READ_STEP = "execute_plan", "read_step"
 _ANY = SchemaValidator(core_schema.any_schema())
@@ -36,6 +42,7 @@ _ANY = SchemaValidator(core_schema.any_schema())
 _RETRIES = 5
 #: So many runs can be read from afterwards.
 _KEPT = 8
+_NOT_JOURNALLED = "This run is not written down, and cannot be resumed"
 
 
 @dataclass(kw_only=True)
@@ -43,6 +50,26 @@ class _PlanTool(ToolsetTool[Any]):
     """`execute_plan` at one step of an agent's run, with the tools that there are then."""
 
     inner: dict[str, ToolsetTool[Any]]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A checked plan that is about to run; `taken`: it goes on from there. `text` is its JSON."""
+
+    run_id: str
+    steps: tuple[Step, ...]
+    notes: list[str]
+    text: str
+    journal: Journal | None = None
+    taken: Taken | None = None
+
+    @property
+    def counted(self) -> Iterable[Step]:
+        """The steps whose calls this run counts itself, if they are direct."""
+        if self.taken is None:
+            return self.steps
+        asked = {step_id for step_id, _ in self.taken.questions}
+        return (s for s in self.steps if s.step_id not in self.taken.done and s.step_id not in asked)
 
 
 class StepToolset(WrapperToolset[Any]):
@@ -58,6 +85,7 @@ class StepToolset(WrapperToolset[Any]):
       ipyparallel's `view.executor`, Dask's `client.get_executor(pure=False)`. It stays yours to shut down.
       Tools that take a `RunContext` or are async run here, as do methods and functions inside functions,
       except on threads. Elsewhere, arguments and results are copied, and the same packages are needed.
+    - `journal`: runs are written down as they go, in the user's own file, so that they can be resumed
     - `on_event`: is called with every `StepEvent`, on the loop's thread
 
     Calls go through pydantic-ai's own tool manager: context, deps, validators, hooks and approvals work.
@@ -74,6 +102,7 @@ class StepToolset(WrapperToolset[Any]):
         max_steps: int = DEFAULT_LIMITS.steps,
         max_items: int = DEFAULT_LIMITS.items,
         executor: Executor | None = None,
+        journal: bool = True,
         on_event: Observer | None = None,
     ) -> None:
         super().__init__(tools if isinstance(tools, AbstractToolset) else FunctionToolset(list(tools)))
@@ -83,8 +112,9 @@ class StepToolset(WrapperToolset[Any]):
         self._options = dict(options or {})
         self._limits = Limits(steps=max_steps, items=max_items)
         self._executor = executor
+        self._journal = journal
         self._observer = on_event
-        self._runs: deque[tuple[str | None, Run]] = deque(maxlen=_KEPT)
+        self._runs: deque[tuple[str | None, Run, str]] = deque(maxlen=_KEPT)
         self._reading = FunctionToolset[Any](max_retries=_RETRIES)
         self._reading.add_function(self._read, name=READ_STEP)
         self._described: tuple[list[ToolDefinition], ToolDefinition] | None = None
@@ -166,27 +196,29 @@ class StepToolset(WrapperToolset[Any]):
             StepsRefused: with everything that is wrong with them.
         """
         inner = await self.wrapped.get_tools(ctx)
-        return await self._checked(steps, self._step_tools(inner), Calls(self.wrapped, inner, ctx))
+        found = await self._checked(steps, self._step_tools(inner), Calls(self.wrapped, inner, ctx))
+        return found.steps, found.notes
 
-    async def _checked(
-        self, raw: Any, tools: Mapping[str, StepTool], calls: Calls
-    ) -> tuple[tuple[Step, ...], list[str]]:
-        steps, notes = check(raw, tools, self._limits)
-        if problems := [problem async for problem in calls.problems(steps)]:
+    async def _checked(self, raw: Any, tools: Mapping[str, StepTool], calls: Calls) -> Checked:
+        found = check(raw, tools, self._limits)
+        if problems := [problem async for problem in calls.problems(found.steps)]:
             raise StepsRefused(problems)
-        return steps, notes
+        return found
 
     async def _execute(self, args: Any, ctx: RunContext[Any], tool: _PlanTool) -> dict[str, Any]:
         raw = cast("dict[str, Any]", args).get("steps") if isinstance(args, dict) else args
         tools = self._step_tools(tool.inner, direct=unwatched(ctx, self.wrapped))
         calls = Calls(self.wrapped, tool.inner, ctx, self._executor)
         try:
-            steps, notes = await self._checked(raw, tools, calls)
-        except StepsRefused as error:
+            if (wish := resuming.get()) is not None:
+                plan = await self._resumed(wish, raw, tools, calls)
+            else:
+                plan = self._journalled(await self._checked(raw, tools, calls), ctx)
+        except AcpError as error:
             raise ToolFailed(f"{error}") from None
         run = Run(
-            uuid4().hex,
-            steps,
+            plan.run_id,
+            plan.steps,
             calls,
             call_id=ctx.tool_call_id or "",
             parallel=self._parallel,
@@ -195,13 +227,59 @@ class StepToolset(WrapperToolset[Any]):
             items=self._limits.items,
             name=self.id,
             observers=[observer for observer in (self._observer, watcher.get()) if observer is not None],
+            journal=plan.journal,
+            taken=plan.taken,
         )
-        self._runs.append((ctx.conversation_id, run))
+        self._runs.append((ctx.conversation_id, run, plan.text))
         try:
             await run.run()
         finally:
-            calls.count((step, run.outcomes[step.step_id]) for step in steps)
-        return answer(run, notes)
+            calls.count((step, run.outcomes[step.step_id]) for step in plan.counted)
+        if plan.journal is not None and plan.journal.fault is not None:
+            plan.notes.append(f"{_NOT_JOURNALLED}: {plan.journal.fault}")
+        return answer(run, plan.notes)
+
+    def _journalled(self, found: Checked, ctx: RunContext[Any]) -> _Plan:
+        """A plan that begins, with its journal. Without one, a note says why."""
+        plan = _Plan(uuid4().hex, found.steps, found.notes, found.text)
+        if self._journal:
+            masked, secrets = without_secrets(found.text, found.steps)
+            beginning = Beginning(
+                run_id=plan.run_id,
+                plan=masked,
+                is_whole=found.is_exact and not secrets,
+                settings={
+                    "parallel": self._parallel,
+                    "keep_going": self._keep_going,
+                    "width": self._width,
+                },
+                secrets=secrets,
+                name=self.id,
+                agent=ctx.agent.name if ctx.agent is not None else None,
+            )
+            try:
+                plan.journal = begin(beginning, ordered=not self._parallel)
+            except DatabaseError as error:
+                log.warning("%s: %s", _NOT_JOURNALLED, error)
+                plan.notes.append(f"{_NOT_JOURNALLED}: {error}")
+        return plan
+
+    async def _resumed(
+        self, wish: Resume, raw: Any, tools: Mapping[str, StepTool], calls: Calls
+    ) -> _Plan:
+        """A plan that goes on, checked against the tools that there are now."""
+        resumption = Resumption(wish)
+        try:
+            run_id = resumption.run.run_id
+            here = next(((run, text) for _, run, text in reversed(self._runs) if run.run_id == run_id), None)
+            found = await self._checked(resumption.plan(raw, here and here[1]), tools, calls)
+            masked, secrets = without_secrets(found.text, found.steps)
+            taken = resumption.take(found.steps, masked, here[0].outcomes if here is not None else {})
+            journal = resumption.go_on(taken, found.steps, secrets, ordered=not self._parallel)
+        except BaseException:
+            resumption.close()
+            raise
+        return _Plan(run_id, found.steps, found.notes, found.text, journal, taken)
 
     async def _read(
         self,
@@ -229,7 +307,7 @@ class StepToolset(WrapperToolset[Any]):
     def _outcome(self, step_id: str, ctx: RunContext[Any]) -> Outcome:
         """How a step of this conversation ended: of its last run that had one of this id."""
         known: list[str] = []
-        for conversation, run in reversed(self._runs):
+        for conversation, run, _ in reversed(self._runs):
             if conversation == ctx.conversation_id:
                 if step_id in run.outcomes:
                     return run.outcomes[step_id]

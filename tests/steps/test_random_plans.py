@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_notebook import Sharable, StepToolset
+from harness.journal import go_on, kill, rows, run
 from harness.steps import execute, reference
 
 Any_ = Annotated[Any, Sharable()]
@@ -110,9 +111,30 @@ def test_a_plan_gives_what_plain_calls_give(
     toolset = StepToolset([make, pair, spoil, fold], parallel=parallel)
     answer = asyncio.run(execute(toolset, steps))
     assert answer["status"] == "ok", answer
-    ((_, run),) = toolset._runs
+    ((_, run, _),) = toolset._runs
     assert {step_id: outcome.result for step_id, outcome in run.outcomes.items()} == values
     assert steps == written
+
+
+@settings(max_examples=12, deadline=None)
+@given(plans(), st.booleans(), st.data())
+def test_resumed_at_any_point_a_plan_gives_what_plain_calls_give(
+    plan: tuple[list[dict[str, Any]], dict[str, Any]], parallel: bool, data: st.DataObject
+) -> None:
+    steps, values = plan
+    tools = [make, pair, spoil, fold]
+    run_id, _ = asyncio.run(run(StepToolset(tools, parallel=parallel), *steps))
+    everything = rows(run_id)
+    for cut in range(everything):
+        kill(run_id, cut)
+        RAN.clear()
+        toolset = StepToolset(tools, parallel=parallel)
+        again = frozenset(step["id"] for step in steps)
+        answer = asyncio.run(go_on(toolset, run_id, wish={"again": again}))
+        assert answer["status"] == "ok", answer
+        ((_, found, _),) = toolset._runs
+        assert {step_id: outcome.result for step_id, outcome in found.outcomes.items()} == values
+        assert len(RAN) == len(steps) - len(found._taken.done)
 
 
 SPOILS: list[Any] = [

@@ -340,7 +340,7 @@ async def cancelled(
     with pytest.raises(asyncio.CancelledError):
         await task
     release()
-    ((_, run),) = toolset._runs
+    ((_, run, _),) = toolset._runs
     return run.outcomes
 
 

@@ -98,7 +98,7 @@ async def test_a_cancel_below_hooks_says_what_may_still_run() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     release.set()
-    ((_, run),) = toolset._runs
+    ((_, run, _),) = toolset._runs
     assert run.outcomes["b"].status == "cancelled" and run.outcomes["b"].may_still_run
 
 

@@ -1,0 +1,370 @@
+"""Runs of plans in the user's file, written as they go.
+
+A row is written before a tool is called, and with it how the step before it ended. So what was running when
+the process was killed can be told. Steps that take microseconds would take several times as long with a
+transaction each: of those at most `AHEAD` are written together, after `PAUSE` seconds at the latest, and
+when the process is killed meanwhile it is not known which of them have run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DatabaseError
+from .events import Outcome, Status
+from .keep import WHOLE, keep
+
+if TYPE_CHECKING:
+    import sqlite3
+
+log = logging.getLogger(__name__)
+
+#: Runs that are kept, and bytes of the file from which on there may be fewer.
+RUNS, BYTES = 200, 2_000_000_000
+#: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
+PAUSE, AHEAD, AT_ONCE = 0.002, 64, 20
+
+MIGRATIONS = (
+    """
+    CREATE TABLE step_runs (
+        number INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL UNIQUE,
+        name TEXT, agent TEXT, folder TEXT NOT NULL, pid INTEGER NOT NULL,
+        plan TEXT NOT NULL, is_whole INTEGER NOT NULL,  -- JSON; without its secrets it is not whole
+        settings TEXT NOT NULL,
+        began REAL NOT NULL, ended REAL, status TEXT
+    ) STRICT;
+    CREATE TABLE step_events (
+        run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        at REAL NOT NULL,
+        kind TEXT NOT NULL,   -- began, item, ended, resumed, settled
+        step INTEGER,         -- its place in the plan
+        item INTEGER,         -- the element of its for_each
+        ahead INTEGER,        -- so many more steps may have begun before the next row was written
+        status TEXT, detail TEXT,
+        form TEXT, value BLOB,  -- NULL for one in step_parts
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE step_parts (
+        run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
+        event INTEGER NOT NULL, stream INTEGER NOT NULL, part INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (run, event, stream, part)
+    ) STRICT
+    """,
+)
+_ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What is written of a run when it begins: `plan` is JSON without `secrets`, `settings` are JSON-like."""
+
+    run_id: str
+    plan: str
+    is_whole: bool
+    settings: Mapping[str, Any]
+    secrets: Sequence[str] = ()
+    name: str | None = None
+    agent: str | None = None
+
+
+class Journal:
+    """Writes one run. When that fails, `fault` says why, and no more is written: the run itself goes on.
+
+    `ordered`: one tool is called after the other. Methods may be called on any thread, unless they say else.
+    """
+
+    def __init__(self, file: RunFile, run: int, secrets: Sequence[str], *, ordered: bool) -> None:
+        self.fault: str | None = None
+        self._file = file
+        self._connection = connection = file.connection
+        self._run = run
+        self._secrets = secrets
+        self._ordered = ordered
+        self._lock = threading.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._is_open = True
+        self._rows: list[tuple[Any, ...]] = []
+        (self._number,) = connection.execute(
+            "SELECT ifnull(max(number), 0) FROM step_events WHERE run = ?", (run,)
+        ).fetchone()
+        self._at_once = AT_ONCE
+        self._ahead = 0
+        self._last = 0.0
+        self._is_expected = False
+
+    # -- what happens --------------------------------------------------------------------------------
+
+    def began(self, step: int, item: int | None = None) -> None:
+        """A tool is about to be called, for an element of a `for_each` or for the whole step."""
+        with self._lock:
+            now = time.perf_counter()
+            is_quick = now - self._last < PAUSE
+            if item is None and self._ahead > 0 and is_quick:
+                self._ahead -= 1
+                self._row("began", step)
+                return
+            opens = is_quick and self._ordered and item is None and self._at_once <= 0
+            self._at_once -= 1
+            self._row("began", step, item, ahead=AHEAD if opens else None)
+            self._commit()
+            self._last, self._ahead = now, AHEAD if opens else 0
+            if opens and not self._is_expected:
+                self._is_expected = True
+                self._loop.call_soon_threadsafe(self._loop.call_later, 2 * PAUSE, self.settle)
+
+    def resumed(self) -> None:
+        """The run goes on."""
+        with self._lock:
+            self._row("resumed")
+            self._commit()
+
+    def item(self, step: int, item: int, value: Any) -> None:
+        """An element of a `for_each` is done."""
+        with self._lock:
+            self._value("item", step, value, item=item)
+
+    def ended(self, step: int, outcome: Outcome, *, items: int | None = None, by_hand: bool = False) -> None:
+        """A step has ended, or will not begin.
+
+        `items`: its result is a list of so many, each told of already. `by_hand`: a person gave the result.
+        """
+        said: dict[str, Any] = {}
+        if outcome.started is not None:
+            said["started"] = outcome.started
+        if outcome.error is not None:
+            said["error"] = outcome.error
+        if outcome.because is not None:
+            said["because"] = outcome.because
+        for name, holds in (
+            ("looks_failed", outcome.looks_failed),
+            ("may_still_run", outcome.may_still_run),
+            ("by_hand", by_hand),
+        ):
+            if holds:
+                said[name] = True
+        if items is not None:
+            said["items"] = items
+        with self._lock:
+            if items is None and (outcome.status == "ok" or outcome.result is not None):
+                self._value("ended", step, outcome.result, outcome.status, said)
+            else:
+                self._row("ended", step, status=outcome.status, detail=said)
+
+    def settle(self) -> None:
+        """Write what there is to write, for it may take a while until the next tool is called."""
+        with self._lock:
+            self._is_expected = False
+            if self._ahead and not self._rows:
+                self._row("settled")
+            self._ahead = 0
+            self._commit()
+
+    def settle_soon(self) -> None:
+        """The same when the loop has nothing else to do. To be called on its thread."""
+        if not self._is_expected:
+            self._is_expected = True
+            self._loop.call_soon(self.settle)
+
+    def end(self, status: Status) -> None:
+        """The run has ended, and so has the writing."""
+        with self._lock:
+            self._commit()
+            self._write(
+                "UPDATE step_runs SET ended = ?, status = ? WHERE number = ?",
+                [(time.time(), status, self._run)],
+            )
+            self._is_open = False
+            self._file.close()
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _row(
+        self,
+        kind: str,
+        step: int | None = None,
+        item: int | None = None,
+        *,
+        ahead: int | None = None,
+        status: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+        form: str | None = None,
+        value: bytes | None = None,
+    ) -> None:
+        self._number += 1
+        said = json.dumps(detail, default=str) if detail else None
+        self._rows.append(
+            (self._run, self._number, time.time(), kind, step, item, ahead, status, said, form, value)
+        )
+
+    def _value(
+        self,
+        kind: str,
+        step: int,
+        value: Any,
+        status: str | None = None,
+        detail: dict[str, Any] | None = None,
+        item: int | None = None,
+    ) -> None:
+        if not self._is_open or self.fault is not None:
+            return
+        parts = _Parts(self, self._number + 1)
+        kept = keep(value, self._secrets, parts)
+        if kept.reason is not None:
+            detail = {**(detail or {}), "lost": kept.reason}
+        self._row(kind, step, item, status=status, detail=detail, form=kept.form, value=kept.data)
+        if kept.data is None or len(kept.data) > WHOLE // 10:
+            self._ahead = 0
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._rows:
+            self._write(_ROW, self._rows)
+            self._rows.clear()
+
+    def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        if not self._is_open or self.fault is not None:
+            return
+        try:
+            with self._file.explained():
+                if len(rows) == 1:
+                    self._connection.execute(statement, rows[0])
+                    return
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(statement, rows)
+                self._connection.execute("COMMIT")
+        except DatabaseError as error:
+            log.error("a run is not written down any more", exc_info=error)
+            self.fault = str(error)
+            if self._connection.in_transaction:
+                self._connection.rollback()
+
+    def part(self, *row: Any) -> None:
+        self._write("INSERT INTO step_parts VALUES (?, ?, ?, ?, ?)", [(self._run, *row)])
+
+    def forget(self, event: int) -> None:
+        self._write("DELETE FROM step_parts WHERE run = ? AND event = ?", [(self._run, event)])
+
+
+class _Parts:
+    """The pieces of the value of one event, each in a transaction of its own: others can write meanwhile."""
+
+    def __init__(self, journal: Journal, event: int) -> None:
+        self._journal = journal
+        self._event = event
+        self._count = 0
+
+    def add(self, stream: int, data: bytes) -> None:
+        self._count += 1
+        self._journal.part(self._event, stream, self._count, data)
+
+    def clear(self) -> None:
+        if self._count:
+            self._journal.forget(self._event)
+            self._count = 0
+
+
+class RunFile:
+    """The user's file with the tables of runs, and the runs in it that this object holds.
+
+    Raises:
+        DatabaseError: it cannot be used.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from .. import database
+        except ImportError as error:  # JupyterLite
+            raise DatabaseError(f"runs are not kept here: {error}") from error
+        self._database = database
+        self._path = database.database_path()
+        self._locks = self._path.with_name("steps.lock")
+        self._releases: list[Callable[[], None]] = []
+        self._tables = database.Tables("steps", MIGRATIONS)
+        self.connection = database.open_database(self._tables, self._path)
+
+    def explained(self) -> AbstractContextManager[None]:
+        return self._database.explained(self._path)
+
+    def hold(self, run: int) -> bool:
+        """Hold a run; False when it is held: by whoever runs it, here or in another process."""
+        with self.explained():
+            release = self._database.hold(self._locks, run)
+        if release is not None:
+            self._releases.append(release)
+        return release is not None
+
+    def is_held(self, run: int) -> bool:
+        """Whether anybody holds a run."""
+        with self.explained():
+            release = self._database.hold(self._locks, run)
+        if release is not None:
+            release()
+        return release is None
+
+    def close(self) -> None:
+        self._database.give_back(self.connection, self._tables, self._path)
+        while self._releases:
+            self._releases.pop()()
+
+
+def begin(beginning: Beginning, *, ordered: bool) -> Journal:
+    """A journal for a run that begins.
+
+    Raises:
+        DatabaseError: the file cannot be used.
+    """
+    file = RunFile()
+    try:
+        with file.explained():
+            number = _insert(file.connection, beginning)
+            file.hold(number)
+            _prune(file, number)
+            return Journal(file, number, beginning.secrets, ordered=ordered)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _insert(connection: sqlite3.Connection, beginning: Beginning) -> int:
+    values = (
+        beginning.run_id,
+        beginning.name,
+        beginning.agent,
+        os.getcwd(),
+        os.getpid(),
+        beginning.plan,
+        beginning.is_whole,
+        json.dumps(beginning.settings),
+        time.time(),
+    )
+    columns = "run_id, name, agent, folder, pid, plan, is_whole, settings, began"
+    insert = f"INSERT INTO step_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    found = connection.execute(insert, values)
+    assert found.lastrowid is not None
+    return found.lastrowid
+
+
+def _prune(file: RunFile, newest: int) -> None:
+    """Let the oldest runs go, except those that are running."""
+    ((pages,), (free,), (size,)) = (
+        file.connection.execute(f"PRAGMA {name}").fetchone()
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    runs = [number for (number,) in file.connection.execute("SELECT number FROM step_runs ORDER BY number")]
+    if (count := max(len(runs) - RUNS, 0)) == 0 and (pages - free) * size > BYTES:
+        count = max(1, len(runs) // 10)
+    for number in runs[:count]:
+        if number != newest and not file.is_held(number):
+            file.connection.execute("DELETE FROM step_runs WHERE number = ?", (number,))
