@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
@@ -20,12 +21,12 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolApproved, ToolDefinition, ToolDenied
 from pydantic_core import to_json, to_jsonable_python
 
-from ..errors import ConfigError
+from ..errors import ConfigError, PermissionError
 from ..masking import marked, masked
 from ..protocol.connection import ClientSide
 from ..protocol.content import Text
 from ..protocol.messages import OMIT, Outcome, PermissionOption, RequestPermission, Selected, ToolCall
-from ..protocol.rules import EXACT, REACH, Decision, Rule
+from ..protocol.rules import EXACT, REACH, Covers, Decision, Rule
 from .adapter import AcpSessionContext
 from .approval_rules import covers, is_json, offered
 from .approval_store import ApprovalPolicyStore
@@ -256,6 +257,11 @@ class Approvals:
             self._notes.append(f"The person allowed {call.tool_name} with a note: {outcome.note}")
         return ToolApproved(override_args=override)
 
+    def _check_covers(self, tool: str, given: dict[str, Any], what: Covers, decision: Decision) -> None:
+        rule = self._remembered.checked(Rule(0, decision, tool, what))
+        if not covers(rule, given, self._remembered.folder):
+            raise PermissionError(f"a rule {what.said()} is not about this call, which still waits")
+
     def _remember(self, decision: Decision, tool: str, ran: dict[str, Any], outcome: Selected) -> None:
         """Keep a rule for such calls. Where that cannot be, the answer counts for this call alone."""
         try:
@@ -296,6 +302,7 @@ class Approvals:
             parameters=tool.parameters_json_schema if tool is not None else None,
             check=arguments.check,
             covers=tuple(offered(given, self._remembered.folder)) if persistent else (),
+            check_covers=partial(self._check_covers, call.tool_name, given) if persistent else None,
             timeout=self._bridge.timeout,
         )
         if shown.content:

@@ -90,7 +90,7 @@ class Remembered:
 
         Raises `PermissionError` for a rule that cannot be.
         """
-        rule = self._checked(rule, arguments)
+        rule = self.checked(rule, arguments)
         key = key_of(rule.tool, rule.covers, rule.shown)
         with _said("the rule was not kept"):
             if rule.scope == "session":
@@ -163,7 +163,8 @@ class Remembered:
             )
         return self._file
 
-    def _checked(self, rule: Rule, arguments: Mapping[str, Any] | None) -> Rule:
+    def checked(self, rule: Rule, arguments: Mapping[str, Any] | None = None) -> Rule:
+        """The rule as it is kept. Raises `PermissionError` for one that cannot be."""
         what = rule.covers
         if not rule.tool:
             raise PermissionError("a rule is about a tool: name it")

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ..plan import Author, Plan
 from .content import Content, as_text
-from .rules import EXACT, Covers, Rule, RuleScope
+from .rules import EXACT, Covers, Decision, Rule, RuleScope
 
 
 class Omit(Enum):
@@ -354,7 +354,8 @@ class RequestPermission:
 
     `parameters` is the JSON schema of the tool's arguments, for a form. `check` raises `PermissionError`, in
     a line, for edited arguments that the tool does not take; over a wire there is none, and the agent asks
-    again. `covers` are what an answer that is remembered may be about, the first without being asked for.
+    again. `covers` are what an answer that is remembered may be about, the first without being asked for, and
+    `check_covers` raises `PermissionError` for something else that is not about the call, or cannot be kept.
     After `timeout` seconds without an answer the client denies; None waits.
     """
 
@@ -371,6 +372,7 @@ class RequestPermission:
     parameters: Mapping[str, Any] | None = field(default=None, hash=False)
     check: Callable[[Mapping[str, Any]], None] | None = field(default=None, compare=False, repr=False)
     covers: tuple[Covers, ...] = ()
+    check_covers: Callable[[Covers, Decision], None] | None = field(default=None, compare=False, repr=False)
     timeout: float | None = None
 
     @property

@@ -165,6 +165,10 @@ class PermissionRequest:
         if allowed and arguments is not None and self.pending and self.request.check is not None:
             check = self.request.check
             self._session.host.call(lambda: check(arguments))
+        covers, check_covers = extra.get("covers", EXACT), self.request.check_covers
+        typed = option.kind.endswith("_always") and covers not in (EXACT, *self.request.covers)
+        if typed and arguments is None and self.pending and check_covers is not None:
+            self._session.host.call(lambda: check_covers(covers, "allow" if allowed else "deny"))
         if arguments is not None:  # a copy: they are shown, and whose they are may go on changing them
             extra["arguments"] = marked(deepcopy(arguments), self.request.parameters)
         self._settle(Selected(option.option_id, **extra), "allowed" if allowed else "denied", by)

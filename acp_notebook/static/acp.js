@@ -356,6 +356,7 @@ class View {
     if (!this.live) return;
     if (field.matches(".acp-filter")) this.plans.filter(field);
     else if (field.dataset.field !== undefined) this.plans.choose(field);
+    else if (field.name === "covers") this.cards.onReach(field);
     if (id === undefined) return;
     const value = field.type === "checkbox" ? field.checked : field.value;
     this.command({ action: "config", option: id, value }, field, null, () => showInEffect(field));

@@ -60,20 +60,26 @@ class Cards {
     const field = target.closest(".acp-field");
     const given = field?.querySelector(".acp-given input");
     if (given && given !== target) given.checked = true;
-    const button = target.closest(".acp-raw") && target.form.querySelector('[data-action="as-json"]');
-    // What is typed as JSON may be more than the fields can show.
-    if (button) button.disabled = target.value !== button.acpSource;
   }
 
-  /** From the fields to JSON with what stands in them, and back as long as it is the same. */
+  /** How far an answer reaches was chosen: what may be typed in its place is beside it. */
+  onReach(select) {
+    for (const label of select.form.querySelectorAll("[data-covers]")) label.hidden = label.dataset.covers !== select.value;
+  }
+
+  /** From the fields to JSON with what stands in them, and back where the fields can show it. */
   switch(button) {
     const form = button.form;
     const raw = form.querySelector(".acp-raw");
     const area = raw.querySelector("textarea");
     const toRaw = raw.hidden;
+    this.view.unsay(form);
     if (toRaw) {
-      button.acpSource = area.value = jsonOf(form);
+      area.value = jsonOf(form);
       grow(area);
+    } else {
+      const problem = fillFields(form, area.value);
+      if (problem) return this.view.say(form, problem, "alert");
     }
     raw.hidden = !toRaw;
     form.querySelector(".acp-fields").hidden = toRaw;
@@ -98,6 +104,48 @@ function jsonOf(form) {
     pairs.push(`  ${JSON.stringify(name)}: ${value.replaceAll("\n", "\n  ")}`);
   }
   return `{\n${pairs.join(",\n")}\n}`;
+}
+
+/** Puts the arguments of a JSON text into the fields. Returns why that cannot be; then nothing has changed. */
+function fillFields(form, text) {
+  if (!JSON.rawJSON) return "This browser cannot read numbers to the letter: stay with JSON.";
+  const exactly = (_, value, { source }) => (typeof value === "number" ? JSON.rawJSON(source) : value);
+  let given;
+  try {
+    given = JSON.parse(text, exactly);
+  } catch {
+    return "This is not JSON.";
+  }
+  if (given === null || typeof given !== "object" || Array.isArray(given) || JSON.isRawJSON(given)) return "The arguments are an object, {…}.";
+  const fields = [...form.querySelectorAll(".acp-field")];
+  const names = new Set(fields.map((field) => field.dataset.name));
+  const more = Object.keys(given).find((name) => !names.has(name));
+  if (more !== undefined) return `There is no field for ${more}: stay with JSON.`;
+  const filled = [];
+  for (const field of fields) {
+    const { name, kind } = field.dataset;
+    const box = field.querySelector(".acp-given input");
+    const there = Object.hasOwn(given, name);
+    if (!there && !box) return `${name} is missing.`;
+    const value = there ? shownIn(field, kind, given[name], exactly) : null;
+    if (there && value === null) return `${name} is nothing that its field can show: stay with JSON.`;
+    filled.push([field.querySelector("[name^=v]"), box, there, value]);
+  }
+  for (const [control, box, there, value] of filled) {
+    if (box) box.checked = there;
+    if (there) control.value = value;
+    if (control.matches("textarea")) grow(control);
+  }
+  return null;
+}
+
+/** A value as its field shows it, null where that cannot be. */
+function shownIn(field, kind, value, exactly) {
+  if (kind === "text") return typeof value === "string" && !value.includes("\r") ? value : null;
+  if (kind === "json") return JSON.stringify(value, null, 2);
+  if (kind !== "choice") return JSON.isRawJSON(value) ? value.rawJSON : null;
+  const same = (option) => JSON.stringify(JSON.parse(option.dataset.json, exactly)) === JSON.stringify(value);
+  return [...field.querySelectorAll("option")].find(same)?.value ?? null;
 }
 
 function toggleForm(card, button) {

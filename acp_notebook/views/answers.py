@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from glob import escape
 
 from ..masking import masked
 from ..protocol.messages import PermissionOption, RequestPermission
-from ..protocol.rules import REACH
+from ..protocol.rules import REACH, Covers
 from ..text import misleads
 from .fields import fields_html, fields_of
 from .html import Html, join, tag, typed
@@ -20,7 +22,7 @@ KINDS = {
     "reject_once": ("r", "acp-danger"),
     "reject_always": ("R", "acp-danger"),
 }
-EDIT_KEY, NOTE_KEY = "e", "n"
+EDIT_KEY, NOTE_KEY, REASON_KEY = "e", "n", "d"
 _MOST_ROWS = 14
 
 
@@ -47,7 +49,7 @@ def answers(request: RequestPermission) -> Iterator[Html]:
     if edit is not None:
         after_yes = (n for n, option in enumerate(request.options) if not option.kind.startswith("allow"))
         buttons.insert(next(after_yes, len(buttons)), edit)
-    reason = _opener(f"{no} with a reason…", "deny-with-reason", look="acp-bare")
+    reason = _opener(f"{no} with a reason…", "deny-with-reason", REASON_KEY, "acp-bare")
     yield tag("div", *buttons, reason, note, always, _scope(request), class_="acp-answers")
     yield from forms
 
@@ -209,6 +211,17 @@ def result_source(request: RequestPermission) -> str:
 def _always_form(request: RequestPermission, lasting: list[PermissionOption]) -> Html:
     """Which calls a remembered answer is about, and for how long: exactly this one unless chosen so."""
     covers = [tag("option", one.said(), value=str(at)) for at, one in enumerate(request.covers)]
+    narrower = (
+        tag(
+            "label",
+            f"{made.said().removesuffix(made.value)}…",
+            tag("input", name=f"narrow{at}", value=made.value, autocomplete="off", spellcheck="false"),
+            data_covers=str(at),
+            hidden=True,
+        )
+        for at, one in enumerate(request.covers)
+        if (made := narrowable(one)) is not None
+    )
     scopes = [tag("option", words, value=scope) for scope, words in REACH.items()]
     calls = tag("span", "Calls of ", tag("bdi", tag("code", request.tool_call.name)))
     buttons = (
@@ -222,6 +235,7 @@ def _always_form(request: RequestPermission, lasting: list[PermissionOption]) ->
     return tag(
         "form",
         tag("label", calls, tag("select", *covers, name="covers")),
+        *narrower,
         tag("label", "Where", tag("select", *scopes, name="scope")),
         *buttons,
         _back(),
@@ -229,3 +243,24 @@ def _always_form(request: RequestPermission, lasting: list[PermissionOption]) ->
         data_action="always",
         hidden=True,
     )
+
+
+def narrowable(covers: Covers) -> Covers | None:
+    """What a person may type something narrower in place of: a folder, or a text, which becomes a pattern."""
+    text = covers.value
+    if covers.kind == "equals":
+        try:
+            text = json.loads(text)
+        except ValueError:  # an agent that is not ours
+            return None
+    if covers.kind not in ("equals", "under") or not isinstance(text, str) or misleads(text):
+        return None
+    return covers if covers.kind == "under" else Covers("matches", covers.argument, escape(text))
+
+
+def narrowed(covers: Covers, typed: str | None) -> Covers:
+    """What an answer covers with what was `typed` beside it, which counts where it is something else."""
+    made = narrowable(covers)
+    if made is None or typed is None or typed == made.value:
+        return covers
+    return Covers(made.kind, made.argument, typed)

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
 from ..plan import Plan, PlanEntry, display
-from ..session.state import Message, PermissionState, SessionState, Thought, ToolCallState, TurnState
+from ..session.state import Item, Message, PermissionState, SessionState, Thought, ToolCallState, TurnState
 from ..text import plain
 from .html import Html, tag
 from .parts import Memo, assemble
 from .plan import progress
 from .rows import MARKS
 from .session import Render, plan_of, plans_beside, render_plan, render_session, render_turn, turn_of
-from .turn import ENDINGS
+from .turn import ENDINGS, answers_below
 from .values import signature
 
 
@@ -95,7 +96,7 @@ def _plain(state: SessionState, plans: list[Plan], turn: TurnState | None, stamp
         lines += [*_plan_lines(plan), ""]
     if turn:
         lines.append(f"You: {turn.prompt}")
-        lines += [line for item in turn.items if (line := _item_line(item))]
+        lines += [line for _, line in _item_lines(turn)]
         lines += _ending(turn)
     lines.append(f"({state.name}, {stamp})")
     return plain("\n".join(lines))
@@ -113,12 +114,24 @@ def _plan_lines(plan: Plan) -> list[str]:
     return [*lines, *filter(None, [plan.content, plan.uri])]
 
 
-def _item_line(item: object) -> str | None:
+def _item_lines(turn: TurnState) -> Iterator[tuple[Item, str]]:
+    """The items with their lines, answers in those of the calls that they are about."""
+    below = answers_below(turn)
+    placed = {position for positions in below.values() for position in positions}
+    for position, item in enumerate(turn.items):
+        answers = (turn.items[answer] for answer in below.get(position, ()))
+        said = [answer.explanation for answer in answers if isinstance(answer, PermissionState)]
+        if position not in placed and (line := _item_line(item, said)):
+            yield item, line
+
+
+def _item_line(item: Item, answers: list[str]) -> str | None:
     match item:
         case Message(text):
             return text
         case ToolCallState():
-            said = "; ".join(filter(None, [item.reason, item.left]))
+            reason = None if any(answer.startswith(item.reason or "") for answer in answers) else item.reason
+            said = "; ".join(filter(None, [*answers, reason, item.left]))
             why = f" ({said})" if said else ""
             return f"[{item.status}] {signature(item.name, item.raw_input)}{why}"
         case PermissionState():
@@ -150,10 +163,8 @@ def _markdown(state: SessionState, plans: list[Plan], turn: TurnState | None, st
         blocks += ["\n".join(boxes), harmless(plan.content or ""), escaped(plan.uri or "")]
     if turn:
         blocks.append(f"**You:** {escaped(turn.prompt)}")
-        for item in turn.items:
-            line = _item_line(item)
-            if line:
-                blocks.append(harmless(line) if isinstance(item, Message) else f"- {escaped(line)}")
+        for item, line in _item_lines(turn):
+            blocks.append(harmless(line) if isinstance(item, Message) else f"- {escaped(line)}")
         blocks += map(escaped, _ending(turn))
     blocks.append(f"*{escaped(state.name)}, {stamp}*")
     return plain("\n\n".join(filter(None, blocks)))

@@ -14,7 +14,7 @@ from ..plan.formats import FORMATS
 from ..protocol.rules import REACH, canonical
 from ..session.permissions import PermissionRequest
 from ..session.session import Session
-from .answers import is_text, result_source
+from .answers import is_text, narrowed, result_source
 from .fields import in_field, not_json, read_fields
 
 Message = Mapping[str, Any]
@@ -71,7 +71,8 @@ def _option(session: Session, message: Message) -> None:
     place = int(message["covers"])
     if not 0 <= place < len(covers) or scope not in REACH:
         raise PermissionError("this reach was not offered: run the cell again to renew the view")
-    request.choose(message["option"], covers=covers[place], scope=scope)
+    chosen = narrowed(covers[place], message.get(f"narrow{place}"))
+    request.choose(message["option"], covers=chosen, scope=scope)
 
 
 def _deny(session: Session, message: Message) -> None:

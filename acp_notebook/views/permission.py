@@ -27,26 +27,30 @@ ANSWERED = {
 TITLE = 300
 
 
-def permission(state: PermissionState, controls: bool) -> Html:
-    """A request: a card while it is pending, a line once it is answered."""
-    return _card(state, controls) if state.status == "pending" else _line(state)
+def permission(state: PermissionState, controls: bool, below: bool = False) -> Html:
+    """A request: a card while it is pending, a line once it is answered.
+
+    `below` its call, the line does not say again what was called.
+    """
+    return _card(state, controls) if state.status == "pending" else _line(state, below)
 
 
 # -- answered --------------------------------------------------------------------------------------------
 
 
-def _line(state: PermissionState) -> Html:
+def _line(state: PermissionState, below: bool) -> Html:
     call = state.request.tool_call
-    asked = signature(call.name, call.arguments, 80)
+    asked = tag("bdi", tag("code", signature(call.name, call.arguments, 80)))
     said = tag("span", _said(state), dir="auto")
     if state.edited is None:
-        body = tag("span", tag("bdi", tag("code", asked)), " ", said, _when(state), class_="acp-said")
+        name = None if below else join([asked, " "])
+        body = tag("span", name, said, _when(state), class_="acp-said")
     else:
         ran = tag("bdi", tag("code", signature(call.name, state.edited, 80)))
-        instead = join([", in place of ", tag("bdi", tag("code", asked))])
+        name = None if below else join([ran, " "])
         body = tag(
             "details",
-            tag("summary", ran, " ", said, instead, _when(state)),
+            tag("summary", name, said, ", in place of ", asked, _when(state)),
             tag("p", "The model asked for:", class_="acp-label"),
             arguments_list(call.arguments),
             tag("p", "What ran:", class_="acp-label"),
@@ -58,7 +62,7 @@ def _line(state: PermissionState) -> Html:
         tag("span", mark, class_="acp-mark", aria_hidden="true"),
         " ",
         body,
-        class_="acp-permission acp-answered",
+        class_=f"acp-permission acp-answered{' acp-below' * below}",
         data_request=state.request_id,
         data_status=state.status,
     )

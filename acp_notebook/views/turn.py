@@ -52,6 +52,8 @@ def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool
     yield Part(key, slot, tag("section", class_="acp-turn", aria_label=f"Turn {turn.number}", data_slot=key))
     yield Part(f"{key}.prompt", key, memo(f"{key}.prompt", _prompt, turn.prompt))
     last = len(turn.items) - 1
+    below = answers_below(turn)
+    placed = {position for positions in below.values() for position in positions}
     for about_plan, run in groupby(enumerate(turn.items), lambda numbered: _about_plan(numbered[1])):
         items = list(run)
         within = key
@@ -61,12 +63,30 @@ def _turn_parts(turn: TurnState, memo: Memo, key: str, slot: str, controls: bool
         for position, item in items:
             final = position < last or turn.stop_reason is not None
             name = f"{key}.i{position}"
-            yield from memo.parts(name, _item, item, name, within, memo, final, controls)
+            if position not in placed:
+                yield from memo.parts(name, _item, item, name, within, memo, final, controls)
+            for answer in below.get(position, ()):
+                name = f"{key}.i{answer}"
+                yield from memo.parts(
+                    name, _item, turn.items[answer], name, within, memo, True, controls, True
+                )
     pending = [item for item in turn.items if isinstance(item, PermissionState) and item.status == "pending"]
     if controls and len(pending) > 1:
         yield from (Part(slot_name(key, "all", name), key, html) for name, html in together(pending))
     if turn.stop_reason is not None:
         yield from _end(turn, key)
+
+
+def answers_below(turn: TurnState) -> dict[int, list[int]]:
+    """Where answered requests stand: the positions of calls, and of the answers about them in order."""
+    calls = {item.tool_call_id: n for n, item in enumerate(turn.items) if isinstance(item, ToolCallState)}
+    below: dict[int, list[int]] = {}
+    for position, item in enumerate(turn.items):
+        if not isinstance(item, PermissionState) or item.status == "pending":
+            continue
+        if (call := calls.get(item.request.tool_call.tool_call_id)) is not None:
+            below.setdefault(call, []).append(position)
+    return below
 
 
 def _prompt(prompt: str) -> Html:
@@ -80,7 +100,9 @@ def item_parts(item: Item, name: str, slot: str, memo: Memo, controls: bool) -> 
     return memo.parts(name, _item, item, name, slot, memo, True, controls)
 
 
-def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool) -> Iterator[Part | Run]:
+def _item(
+    item: Item, name: str, slot: str, memo: Memo, final: bool, controls: bool, below: bool = False
+) -> Iterator[Part | Run]:
     match item:
         case Message():
             yield from _message(item, name, slot, memo, final)
@@ -89,7 +111,7 @@ def _item(item: Item, name: str, slot: str, memo: Memo, final: bool, controls: b
         case ToolCallState():
             yield Part(name, slot, _tool_call(item))
         case PermissionState():
-            yield Part(name, slot, permission(item, controls))
+            yield Part(name, slot, permission(item, controls, below))
         case Notice():
             yield Part(name, slot, _notice(item))
 

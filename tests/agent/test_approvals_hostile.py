@@ -186,6 +186,30 @@ async def test_what_an_answer_covers_must_be_about_the_call() -> None:
 # -- ids -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("covers", "said"),
+    [
+        (Covers("under", "path", "elsewhere/"), "is not about this call, which still waits"),
+        (Covers("matches", "path", "*.txt"), "is not about this call, which still waits"),
+        (Covers("matches", "path", ""), "needs an argument's name and a value"),
+        (Covers("command", "command", "ls; rm"), "is not the beginning of one plain command"),
+    ],
+    ids=lambda value: getattr(value, "value", ""),
+)
+def test_a_reach_that_was_typed_must_be_about_the_call(hosted: Hosted, covers: Covers, said: str) -> None:
+    running = Running()
+    session = hosted(running.agent, config=remembering())
+    turn = session.prompt(prompt("ls", path="notes/a.md"))
+    until(session, pending(1))
+    request = session.permissions[0]
+    with pytest.raises(PermissionError, match=said):
+        request.allow(always=True, covers=covers)
+    assert request.pending and running.ran == []
+    request.allow(always=True, covers=Covers("matches", "path", "notes/*.md"))
+    assert turn.wait(20).text == "ran ls"
+    assert session.ask(prompt("ls", path="notes/b.md"), timeout=20).state.permissions == ()
+
+
 def test_perm_05_two_requests_with_one_tool_call_id(hosted: Hosted) -> None:
     ran: list[str] = []
     steps = iter(["a", "b"])

@@ -103,7 +103,8 @@ def test_fields_and_json_are_the_same_arguments(session: PuppetSession, tab: Pag
     written = area.input_value()
     assert json.loads(written) == {**ARGUMENTS, "path": 'a "b"\nc'}  # no digit is lost
     area.fill("{oops")
-    expect(switch).to_be_disabled()  # the way back would lose it
+    switch.click()
+    expect(card(tab).get_by_role("alert")).to_contain_text("This is not JSON.")
     tab.get_by_role("button", name="Allow with these arguments").click()
     expect(card(tab).get_by_role("alert")).to_contain_text("the arguments are not JSON")
     expect(area).to_have_value("{oops")
@@ -115,6 +116,69 @@ def test_fields_and_json_are_the_same_arguments(session: PuppetSession, tab: Pag
     tab.get_by_role("button", name="Allow with these arguments").click()
     expect(tab.locator(".acp-answered")).to_be_visible()
     assert answer.result(5) == Selected("allow_once", {**ARGUMENTS, "path": "d"})
+
+
+def test_json_goes_back_into_the_fields_where_they_can_show_it(session: PuppetSession, tab: Page) -> None:
+    answer = session.request("write", ARGUMENTS, parameters=SCHEMA)
+    card(tab).get_by_role("button", name="Edit arguments").click()
+    switch, area = tab.get_by_role("button", name="As JSON"), tab.locator("textarea[name=arguments]")
+    switch.click()
+    for text, said in [
+        ("[]", "The arguments are an object"),
+        ('{"path": "b"}', "mode is missing."),
+        ('{"path": 1, "mode": "append"}', "path is nothing that its field can show"),
+        ('{"path": "b", "mode": "other"}', "mode is nothing that its field can show"),
+        ('{"path": "b", "mode": "append", "more": 1}', "There is no field for more"),
+    ]:
+        area.fill(text)
+        switch.click()
+        expect(card(tab).get_by_role("alert")).to_contain_text(said)
+        expect(area).to_have_value(text)
+    area.fill('{"path": "b\\nc", "mode": "replace", "count": 1234567890123456789, "tags": [1.0, {"x": 1e3}]}')
+    switch.click()
+    expect(area).to_be_hidden()
+    expect(field(tab, "path")).to_have_value("b\nc")
+    expect(field(tab, "mode")).to_have_value("0")
+    expect(field(tab, "count")).to_have_value("1234567890123456789")
+    tab.get_by_role("button", name="Allow with these arguments").click()
+    expect(tab.locator(".acp-answered")).to_be_visible()
+    expected = {"path": "b\nc", "mode": "replace", "count": 1234567890123456789, "tags": [1.0, {"x": 1e3}]}
+    assert answer.result(5) == Selected("allow_once", expected)
+
+
+def test_a_reason_by_keyboard(session: PuppetSession, tab: Page) -> None:
+    answer = session.request()
+    card(tab).focus()
+    tab.keyboard.press("d")
+    expect(tab.get_by_label("Reason, which the model reads")).to_be_focused()
+    tab.keyboard.type("d is a letter here")
+    tab.keyboard.press("Enter")
+    expect(tab.locator(".acp-answered")).to_be_focused()
+    assert answer.result(5) == Selected("reject_once", reason="d is a letter here")
+
+
+def test_something_narrower_is_typed(session: PuppetSession, tab: Page) -> None:
+    def about(covers: Covers, decision: str) -> None:
+        if not covers.value.startswith("notes/"):
+            raise PermissionError(f"a rule {covers.said()} is not about this call, which still waits")
+
+    covers = (EXACT, Covers("under", "path", "notes/"), Covers("equals", "path", '"notes/a.md"'))
+    answer = session.request("write", ARGUMENTS, LASTING, covers=covers, check_covers=about)
+    card(tab).get_by_role("button", name="Always…").click()
+    folder = tab.locator("input[name=narrow1]")
+    expect(folder).to_be_hidden()
+    tab.get_by_label("Calls of write").select_option("1")
+    expect(folder).to_have_value("notes/")
+    folder.fill("other/")
+    always = tab.locator("form[data-action=always]").get_by_role("button", name="Always allow")
+    always.click()
+    expect(card(tab).get_by_role("alert")).to_contain_text("a rule with path under other/ is not about this")
+    tab.get_by_label("Calls of write").select_option("2")
+    expect(folder).to_be_hidden()
+    tab.get_by_role("textbox", name="with path matching").fill("notes/*.md")
+    always.click()
+    expect(tab.locator(".acp-answered")).to_be_visible()
+    assert answer.result(5) == Selected("always", covers=Covers("matches", "path", "notes/*.md"))
 
 
 def test_a_note_by_keyboard(session: PuppetSession, tab: Page) -> None:

@@ -16,6 +16,7 @@ from acp_notebook.protocol.messages import PermissionOption, RequestPermission, 
 from acp_notebook.protocol.rules import EXACT, Covers
 from acp_notebook.session.reduce import reduce
 from acp_notebook.session.state import PermissionAnswered, PermissionAsked, PermissionState, SessionState
+from acp_notebook.views.answers import narrowed
 from acp_notebook.views.permission import permission, together
 from acp_notebook.views.values import editable_json
 from harness.puppet import OPTIONS
@@ -44,7 +45,7 @@ def test_the_hooks() -> None:
         assert f'data-option="{option.option_id}"' in made and option.name in made
     for action in ("deny-with-reason", "edit-arguments"):
         assert re.search(rf'<button [^>]*data-action="{action}"', made)
-    assert re.findall(r'data-key="(.)"', made) == ["a", "A", "e", "r", "n"]
+    assert re.findall(r'data-key="(.)"', made) == ["a", "A", "e", "r", "d", "n"]
     assert "reaches is for the agent to say" in made and "run_command" in made
 
 
@@ -209,7 +210,7 @@ def test_each_button_says_how_far_it_reaches_and_nothing_says_it_again() -> None
         said = re.sub(r"<kbd.*?</kbd>|<[^>]*>", "", button)
         assert said.endswith(f": {REACH}") is said.startswith("Always"), said
     assert "agent to say" not in made and made.count(REACH) == 2
-    assert re.findall(r'data-key="(.)"', made) == ["a", "A", "e", "r", "R", "n"]
+    assert re.findall(r'data-key="(.)"', made) == ["a", "A", "e", "r", "R", "d", "n"]
 
 
 def test_wider_answers_are_offered_apart_with_the_exact_one_first() -> None:
@@ -377,3 +378,25 @@ def test_several_calls_of_one_tool_are_answered_together() -> None:
     no_yes = [replace(one, request=replace(one.request, options=OPTIONS[2:])) for one in pending]
     ((_, html),) = together(no_yes)
     assert re.findall(r'data-answer="(\w+)"', html) == ["deny"]
+
+
+# -- typing something narrower ---------------------------------------------------------------------------
+
+
+def test_something_narrower_can_be_typed_where_it_can_be_said() -> None:
+    offers = (
+        EXACT,
+        Covers("under", "path", "notes/"),
+        Covers("equals", "path", '"notes/a[1].md"'),
+        Covers("equals", "count", "3"),
+        Covers("equals", "path", "no JSON"),
+        Covers("tool"),
+    )
+    made = card(options=LASTING, covers=offers)
+    found = re.findall(r'<label data-covers="(\d)" hidden>(.*?)<input name="narrow\d" value="(.*?)"', made)
+    assert found == [("1", "with path under …", "notes/"), ("2", "with path matching …", "notes/a[[]1].md")]
+    assert narrowed(offers[1], "notes/old/") == Covers("under", "path", "notes/old/")
+    assert narrowed(offers[1], "notes/") == narrowed(offers[1], None) == offers[1]
+    assert narrowed(offers[2], "notes/a[[]1].md") == offers[2]
+    assert narrowed(offers[2], "notes/*.md") == Covers("matches", "path", "notes/*.md")
+    assert narrowed(offers[0], "x") == offers[0] and narrowed(offers[3], "4") == offers[3]

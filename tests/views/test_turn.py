@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from acp_notebook.protocol.messages import (
+    RUNNING_ON,
     AgentMessageChunk,
     AgentThoughtChunk,
+    Cancelled,
     ConfigOption,
     ConfigOptionUpdate,
     Notice,
+    PermissionOption,
+    RequestPermission,
+    Selected,
     StateUpdate,
+    ToolCall,
     ToolCallContentChunk,
     ToolCallUpdate,
     Usage,
     UserMessage,
 )
 from acp_notebook.session.reduce import reduce
-from acp_notebook.session.state import Event, SessionState
+from acp_notebook.session.state import Event, PermissionAnswered, PermissionAsked, SessionState
+from acp_notebook.views.bundle import static_bundle
 from acp_notebook.views.parts import Memo, assemble, diff, layout
 from acp_notebook.views.session import render_session, render_turn
 from harness.puppet import MODE, THINKING
@@ -179,3 +187,48 @@ def test_the_status_line_does_not_change_with_each_chunk() -> None:
         state = after(AgentMessageChunk(" b"), state=state)
     patch = diff(before, layout(render_session(state, memo, True)))
     assert [key for key, *_ in patch.set] == ["t1.i0.b0"]
+
+
+def test_a_call_and_its_answers_read_as_one() -> None:
+    yes = PermissionOption("yes", "Yes", "allow_once")
+
+    def asked(number: int, call_id: str) -> PermissionAsked:
+        request = RequestPermission(ToolCall(call_id, "wipe", {"path": call_id}), (yes,), "Wipe?")
+        return PermissionAsked(f"p{number}", request)
+
+    def call(call_id: str, **fields: Any) -> ToolCallUpdate:
+        return ToolCallUpdate(call_id, name="wipe", raw_input={"path": call_id}, **fields)
+
+    state = after(GO, call("a"), call("b"), asked(1, "a"), asked(2, "b"), asked(3, "elsewhere"))
+    made = whole(state)
+    assert made.index('data-tool-call-id="b"') < made.index('data-request="p1"') < made.index("Allow all 3")
+    state = after(
+        PermissionAnswered("p1", Selected("yes"), "allowed", "allowed by you"),
+        PermissionAnswered("p2", Cancelled(), "denied", "denied by you"),
+        PermissionAnswered("p3", Selected("yes"), "allowed", "allowed by rule 3"),
+        call("a", status="completed"),
+        call("b", status="failed", reason="denied"),
+        StateUpdate("idle"),
+        state=state,
+    )
+    for made in (whole(state), static_bundle(state)["text/html"]):
+        places = [made.index(f'data-tool-call-id="{one}"') for one in "ab"]
+        answers = [made.index(f'data-request="p{one}"') for one in (1, 2, 3)]
+        assert places[0] < answers[0] < places[1] < answers[1] < answers[2]
+        assert made.count("wipe(path=") == 3, "a line below its call does not say again what was called"
+        assert made.count("acp-below") == made.count("acp-answered acp-below") + made.count(".acp-below")
+    text = static_bundle(state)["text/plain"].splitlines()
+    assert '[completed] wipe(path="a") (allowed by you)' in text
+    assert '[failed] wipe(path="b") (denied by you)' in text
+    assert '[allowed] wipe(path="elsewhere"): allowed by rule 3' in text
+    assert sum("wipe" in line for line in text) == 3
+
+
+def test_a_function_that_runs_on_is_said_and_has_no_time() -> None:
+    cancelled = ToolCallUpdate("c", name="hold", status="cancelled", reason="cancelled", left=RUNNING_ON)
+    state = after(GO, ToolCallUpdate("c", status="in_progress"), (cancelled, 2), StateUpdate("idle"))
+    assert f'hold()</code></bdi><span dir="auto"> · cancelled · {RUNNING_ON}</span>' in whole(state)
+    ended = after(UserMessage("next", "m2"), ToolCallUpdate("c", left="its function ended"), state=state)
+    made = assemble(render_turn(1)(ended, Memo()))
+    assert "cancelled · its function ended · 2.0 s" in made and not ended.left
+    assert "hold" not in assemble(render_turn(2)(ended, Memo()))
