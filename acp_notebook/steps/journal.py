@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 #: Runs that are kept, and bytes of the file from which on there may be fewer.
 RUNS, BYTES = 200, 2_000_000_000
 #: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
-PAUSE, AHEAD, AT_ONCE = 0.002, 64, 20
+PAUSE, AHEAD, AT_ONCE = 0.005, 100, 20
 
 MIGRATIONS = (
     """
@@ -51,7 +51,7 @@ MIGRATIONS = (
         step INTEGER,         -- its place in the plan
         item INTEGER,         -- the element of its for_each
         ahead INTEGER,        -- so many more steps may have begun before the next row was written
-        status TEXT, detail TEXT,
+        started REAL, status TEXT, detail TEXT,
         form TEXT, value BLOB,  -- NULL for one in step_parts
         PRIMARY KEY (run, number)
     ) STRICT, WITHOUT ROWID;
@@ -63,7 +63,7 @@ MIGRATIONS = (
     ) STRICT
     """,
 )
-_ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +101,7 @@ class Journal:
         ).fetchone()
         self._at_once = AT_ONCE
         self._ahead = 0
+        self._running: int | None = None
         self._last = 0.0
         self._is_expected = False
 
@@ -113,8 +114,9 @@ class Journal:
             is_quick = now - self._last < PAUSE
             if item is None and self._ahead > 0 and is_quick:
                 self._ahead -= 1
-                self._row("began", step)
+                self._running = step  # its row would be followed by that of its end in the same transaction
                 return
+            self._running = None
             opens = is_quick and self._ordered and item is None and self._at_once <= 0
             self._at_once -= 1
             self._row("began", step, item, ahead=AHEAD if opens else None)
@@ -125,15 +127,16 @@ class Journal:
                 self._loop.call_soon_threadsafe(self._loop.call_later, 2 * PAUSE, self.settle)
 
     def resumed(self) -> None:
-        """The run goes on."""
+        """The run goes on. From here on each row is written at once: few steps are left, or there is care."""
         with self._lock:
+            self._ordered = False
             self._row("resumed")
             self._commit()
 
     def item(self, step: int, item: int, value: Any) -> None:
         """An element of a `for_each` is done."""
         with self._lock:
-            self._value("item", step, value, item=item)
+            self._value("item", step, value, item)
 
     def ended(self, step: int, outcome: Outcome, *, items: int | None = None, by_hand: bool = False) -> None:
         """A step has ended, or will not begin.
@@ -141,32 +144,33 @@ class Journal:
         `items`: its result is a list of so many, each told of already. `by_hand`: a person gave the result.
         """
         said: dict[str, Any] = {}
-        if outcome.started is not None:
-            said["started"] = outcome.started
         if outcome.error is not None:
             said["error"] = outcome.error
         if outcome.because is not None:
             said["because"] = outcome.because
-        for name, holds in (
-            ("looks_failed", outcome.looks_failed),
-            ("may_still_run", outcome.may_still_run),
-            ("by_hand", by_hand),
-        ):
-            if holds:
-                said[name] = True
+        if outcome.looks_failed:
+            said["looks_failed"] = True
+        if outcome.may_still_run:
+            said["may_still_run"] = True
+        if by_hand:
+            said["by_hand"] = True
         if items is not None:
             said["items"] = items
         with self._lock:
+            self._running = None
             if items is None and (outcome.status == "ok" or outcome.result is not None):
-                self._value("ended", step, outcome.result, outcome.status, said)
+                self._value("ended", step, outcome.result, None, outcome, said)
             else:
-                self._row("ended", step, status=outcome.status, detail=said)
+                self._row("ended", step, outcome=outcome, detail=said)
 
     def settle(self) -> None:
         """Write what there is to write, for it may take a while until the next tool is called."""
         with self._lock:
             self._is_expected = False
-            if self._ahead and not self._rows:
+            if self._running is not None:
+                self._row("began", self._running)
+                self._running = None
+            elif self._ahead and not self._rows:
                 self._row("settled")
             self._ahead = 0
             self._commit()
@@ -197,15 +201,17 @@ class Journal:
         item: int | None = None,
         *,
         ahead: int | None = None,
-        status: str | None = None,
+        outcome: Outcome | None = None,
         detail: Mapping[str, Any] | None = None,
         form: str | None = None,
         value: bytes | None = None,
     ) -> None:
         self._number += 1
-        said = json.dumps(detail, default=str) if detail else None
+        started, status = (outcome.started, outcome.status) if outcome is not None else (None, None)
+        said = json.dumps(detail) if detail else None
+        now = time.time()
         self._rows.append(
-            (self._run, self._number, time.time(), kind, step, item, ahead, status, said, form, value)
+            (self._run, self._number, now, kind, step, item, ahead, started, status, said, form, value)
         )
 
     def _value(
@@ -213,9 +219,9 @@ class Journal:
         kind: str,
         step: int,
         value: Any,
-        status: str | None = None,
-        detail: dict[str, Any] | None = None,
         item: int | None = None,
+        outcome: Outcome | None = None,
+        detail: Mapping[str, Any] | None = None,
     ) -> None:
         if not self._is_open or self.fault is not None:
             return
@@ -223,7 +229,7 @@ class Journal:
         kept = keep(value, self._secrets, parts)
         if kept.reason is not None:
             detail = {**(detail or {}), "lost": kept.reason}
-        self._row(kind, step, item, status=status, detail=detail, form=kept.form, value=kept.data)
+        self._row(kind, step, item, outcome=outcome, detail=detail, form=kept.form, value=kept.data)
         if kept.data is None or len(kept.data) > WHOLE // 10:
             self._ahead = 0
             self._commit()

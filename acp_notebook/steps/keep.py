@@ -24,6 +24,7 @@ WHOLE, PIECE = 100_000, 500_000
 LARGEST = 1_000_000_000
 #: Bytes of what is shown of a value that is not kept.
 _SHOWN = 2_000
+_written = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NUMBERS = frozenset({int, bool, type(None)})
 
 
@@ -71,8 +72,9 @@ def keep(value: Any, secrets: Sequence[str], store: Store) -> Kept:
         try:
             weight = _weight(value)
             if weight <= WHOLE:
-                data = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-                _refuse(data, secrets)
+                data = _written(value).encode()
+                if secrets:
+                    _refuse(data, secrets)
                 return Kept("json", data)
             pieces = _Pieces(store, secrets)
             _write_json(value, lambda text: pieces.write(text.encode()))
@@ -147,11 +149,11 @@ def _write_json(value: Any, write: Callable[[str], object]) -> None:
     if type(value) is str and len(value) > PIECE:
         write('"')
         for at in range(0, len(value), PIECE):
-            write(json.dumps(value[at : at + PIECE], ensure_ascii=False)[1:-1])
+            write(_written(value[at : at + PIECE])[1:-1])
         write('"')
     elif type(cast(Any, value)) is dict and value:
         for at, (key, item) in enumerate(cast("dict[str, Any]", value).items()):
-            write(f"{', ' if at else '{'}{json.dumps(key, ensure_ascii=False)}: ")
+            write(f"{', ' if at else '{'}{_written(key)}: ")
             _write_json(item, write)
         write("}")
     elif type(value) is list and value:
@@ -160,7 +162,7 @@ def _write_json(value: Any, write: Callable[[str], object]) -> None:
             _write_json(item, write)
         write("]")
     else:
-        write(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        write(_written(value))
 
 
 class _Pieces:

@@ -18,7 +18,7 @@ _COLUMNS = (
     "(SELECT max(at) FROM step_events WHERE run = step_runs.number)"
 )
 _EVENTS = (
-    "SELECT number, at, kind, step, item, ahead, status, detail, form, value FROM step_events "
+    "SELECT number, at, kind, step, item, ahead, started, status, detail, form, value FROM step_events "
     "WHERE run = ? ORDER BY number"
 )
 _KNOWN = "SELECT substr(run_id, 1, 8) FROM step_runs ORDER BY number DESC LIMIT 8"
@@ -78,7 +78,6 @@ class PastStep:
     count: int | None = None
     may_have_run: bool = False
     items: set[int] = field(default_factory=set[int])
-    calls: int = 0
     segment: int = 0
 
 
@@ -103,6 +102,7 @@ class Past:
         place: int | None,
         item: int | None,
         ahead: int | None,
+        started: float | None,
         status: Status | None,
         detail: str | None,
         form: str | None,
@@ -119,7 +119,6 @@ class Past:
         written = Written(number, Kept(form, value, said.get("lost"))) if form is not None else None
         if kind == "began":
             step.began, step.segment = at, len(self.resumed)
-            step.calls += 1
             step.may_have_run = True
             if item is not None:
                 step.items.add(item)
@@ -127,6 +126,7 @@ class Past:
             step.elements[item] = written
             step.items.discard(item)
         elif kind == "ended":
+            step.began = started
             self._end(step, at, status, said, written)
 
     def _end(
@@ -168,7 +168,7 @@ class Past:
         detail = step.detail
         return Outcome(
             step.status,
-            detail.get("started"),
+            step.began,
             step.ended,
             self.value(step),
             detail.get("error"),

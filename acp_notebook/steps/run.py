@@ -86,7 +86,7 @@ class Run:
         """`ok`, or `cancelled`, or how the first step ended that did not go well."""
         if self._cancelled:
             return "cancelled"
-        for step in self.steps:
+        for step in self.steps if self._failed is not None else ():
             match self.outcomes.get(step.step_id):
                 case Outcome(status="error" | "denied" as status):
                     return status
