@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, overload
 
 from pydantic_ai import FunctionToolset
 
+from ..errors import AcpError
 from .tools import OPTIONS, StepOptions
 from .toolset import StepToolset
 
@@ -23,7 +26,7 @@ class StepApp(StepToolset):
 
         agent = Agent("openai:gpt-5", toolsets=[app])
 
-    `settings` are those of `StepToolset`.
+    or, in a file that an MCP client starts, `app.run()`. `settings` are those of `StepToolset`.
     """
 
     def __init__(self, name: str, **settings: Any) -> None:
@@ -74,3 +77,33 @@ class StepApp(StepToolset):
             return function
 
         return declare if function is None else declare(function)
+
+    def run(self, *, deps: Any = None) -> None:
+        """Serve `execute_plan` and `read_step` over MCP, on stdin and stdout, until the client leaves.
+
+        What tools print goes to stderr. Steps that ask for approval ask the client's person (elicitation).
+        `deps` are those of the tools' `RunContext`. Needs the extra `mcp`.
+
+        Raises:
+            AcpError: called in a notebook, or without the extra.
+        """
+        if _in_a_loop():
+            raise AcpError(
+                "app.run() would keep this kernel until a client leaves: put the app into a file that ends "
+                "with app.run(), for the client to start; an agent here takes the app as it is, "
+                "Agent(…, toolsets=[app])"
+            )
+        try:
+            from .mcp import serve
+        except ImportError as error:
+            raise AcpError(f"app.run() needs MCP: pip install 'acp-notebook[mcp]' ({error})") from error
+        with suppress(KeyboardInterrupt):
+            asyncio.run(serve(self, self.name, deps))
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
