@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DatabaseError
 from .events import Outcome, Status
-from .keep import WHOLE, keep
+from .keep import WHOLE, is_small_json, keep
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,7 +47,7 @@ MIGRATIONS = (
         run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
         number INTEGER NOT NULL,
         at REAL NOT NULL,
-        kind TEXT NOT NULL,   -- began, item, ended, resumed, settled
+        kind TEXT NOT NULL,   -- began, item, ended, many (that ended well), resumed, settled
         step INTEGER,         -- its place in the plan
         item INTEGER,         -- the element of its for_each
         ahead INTEGER,        -- so many more steps may have begun before the next row was written
@@ -102,6 +102,7 @@ class Journal:
         self._at_once = AT_ONCE
         self._ahead = 0
         self._running: int | None = None
+        self._many: list[tuple[int, float | None, float, Any]] = []
         self._last = 0.0
         self._is_expected = False
 
@@ -158,6 +159,8 @@ class Journal:
             said["items"] = items
         with self._lock:
             self._running = None
+            if self._ahead and not said and outcome.status == "ok" and self._packs(step, outcome):
+                return
             if items is None and (outcome.status == "ok" or outcome.result is not None):
                 self._value("ended", step, outcome.result, None, outcome, said)
             else:
@@ -170,7 +173,7 @@ class Journal:
             if self._running is not None:
                 self._row("began", self._running)
                 self._running = None
-            elif self._ahead and not self._rows:
+            elif self._ahead and not self._rows and not self._many:
                 self._row("settled")
             self._ahead = 0
             self._commit()
@@ -192,6 +195,19 @@ class Journal:
             self._is_open = False
             self._file.close()
 
+    # -- quick steps that ended well: one row for many of them ----
+
+    def _packs(self, step: int, outcome: Outcome) -> bool:
+        """Whether the outcome goes into the next row of many."""
+        if self._secrets or not is_small_json(outcome.result):
+            return False
+        self._many.append((step, outcome.started, outcome.ended, outcome.result))
+        return True
+
+    def _pack(self) -> None:
+        many, self._many = self._many, []
+        self._row("many", form="json", value=json.dumps(many).encode())
+
     # -- rows ----------------------------------------------------------------------------------------
 
     def _row(
@@ -206,6 +222,8 @@ class Journal:
         form: str | None = None,
         value: bytes | None = None,
     ) -> None:
+        if self._many:
+            self._pack()
         self._number += 1
         started, status = (outcome.started, outcome.status) if outcome is not None else (None, None)
         said = json.dumps(detail) if detail else None
@@ -235,6 +253,8 @@ class Journal:
             self._commit()
 
     def _commit(self) -> None:
+        if self._many:
+            self._pack()
         if self._rows:
             self._write(_ROW, self._rows)
             self._rows.clear()

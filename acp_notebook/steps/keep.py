@@ -22,6 +22,8 @@ from .preview import Preview
 WHOLE, PIECE = 100_000, 500_000
 #: Bytes of a value that is kept.
 LARGEST = 1_000_000_000
+#: Bytes of a value that shares a row with others, and bits of a number that Python writes.
+_SMALL, _BITS = 2_000, 10_000
 #: Bytes of what is shown of a value that is not kept.
 _SHOWN = 2_000
 _written = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -116,6 +118,8 @@ def _weight(value: Any) -> int:
     kind = cast("type[Any]", type(value))
     if kind is str:
         return len(value) + 2
+    if kind is int and value.bit_length() > _BITS:
+        raise _NotJson
     if kind in _NUMBERS:
         return 8
     if kind is dict:
@@ -125,13 +129,21 @@ def _weight(value: Any) -> int:
                 raise _NotJson
             if says_secret(key):
                 _refuse_secret(key, item)
-            weight += len(key) + (8 if type(item) in _NUMBERS else _weight(item))
+            weight += len(key) + _weight(item)
         return weight
     if kind is list:
         return 2 + sum(map(_weight, cast("list[Any]", value)))
     if kind is float and math.isfinite(cast(float, value)):
         return 16
     raise _NotJson
+
+
+def is_small_json(value: Any) -> bool:
+    """Whether JSON, in which nothing but ASCII is written, says exactly the same in a few bytes."""
+    try:
+        return _weight(value) < _SMALL
+    except (_NotJson, _Unfit, RecursionError):
+        return False
 
 
 def _refuse_secret(name: str, value: Any) -> None:

@@ -112,6 +112,13 @@ class Past:
             self._mark_ahead()
             self.resumed.append(at)
         self._ahead = (place or 0, ahead or 0)
+        if kind == "many":
+            for place, started, ended, result in json.loads(value or b"[]"):
+                step = self.steps[place]
+                step.began = started
+                kept = Kept("json", json.dumps(result).encode())
+                self._end(step, ended, "ok", {}, Written(number, kept))
+            return
         if place is None:
             return
         step = self.steps[place]
