@@ -1,26 +1,24 @@
-"""Approvals with a pydantic-ai agent: every way to ask, every answer, from everywhere. Nothing runs without a
-yes for that very call.
+"""Approvals with a pydantic-ai agent: several at once, calls that ask twice, results, timeouts. Every way to
+ask and every answer is in `test_approvals_table.py`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ApprovalRequiredToolset, FunctionToolset, RunContext, Tool
+from pydantic_ai import Agent, RunContext, Tool
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
-from acp_notebook import AdapterConfig, Call, NativeApprovalBridge, Say, ScriptedModel, Session, StepApp, Turn
+from acp_notebook import AdapterConfig, Call, NativeApprovalBridge, Say, ScriptedModel, Session, StepApp
 from acp_notebook.errors import AlreadyAnswered, ConfigError, PermissionError
-from acp_notebook.protocol.messages import ToolCallUpdate
 from acp_notebook.session.state import Event, PermissionAsked, SessionState
-from acp_notebook.views.commands import carry_out
-from harness.cells import Cells, started
 from harness.sessions import pending, until
+from harness.wiping import Wiping, look
 
 Hosted = Callable[..., Session]
 
@@ -30,206 +28,6 @@ class Panic(BaseException):
 
 
 PERSISTENT = AdapterConfig(approval_bridge=NativeApprovalBridge(enable_persistent_choices=True))
-
-
-class Wiping:
-    """An agent that wipes what the prompt says, once it may; `runs` is what was wiped."""
-
-    def __init__(self, way: str = "flagged") -> None:
-        self.runs: list[str] = []
-        self.model = ScriptedModel()
-
-        @self.model.script()
-        def script(turn: Any) -> Any:
-            calls = [Call("wipe", path=path) for path in turn.prompt.split()]
-            results = yield [*calls, Call("look")]
-            yield Say(" | ".join(result.text for result in results))
-
-        def wipe(path: str) -> str:
-            self.runs.append(path)
-            return f"wiped {path}"
-
-        def raising(ctx: RunContext[None], path: str) -> str:
-            if not ctx.tool_call_approved:
-                raise ApprovalRequired(metadata={"reason": "it is old"})
-            return wipe(path)
-
-        def validating(ctx: RunContext[None], path: str) -> None:
-            if not ctx.tool_call_approved:
-                raise ApprovalRequired
-
-        tools: dict[str, Tool[None]] = {
-            "flagged": Tool(wipe, requires_approval=True),
-            "raising": Tool(raising, name="wipe"),
-            "validator": Tool(wipe, args_validator=validating),
-            "toolset": Tool(wipe),
-        }
-        own = FunctionToolset[None]([tools[way]])
-        toolset = ApprovalRequiredToolset(own) if way == "toolset" else own
-        self.agent = Agent(self.model, name="wiping", tools=[look], toolsets=[toolset])
-
-
-def look() -> str:
-    return "looked"
-
-
-WAYS = ("flagged", "raising", "validator", "toolset")
-
-
-# -- the table: every way to ask × every answer × from where --------------------------------------------
-
-
-@pytest.fixture
-def cells() -> Iterator[Cells]:
-    with started() as shell:
-        shell.run_line_magic("load_ext", "acp_notebook")
-        yield Cells(shell)
-
-
-#: Answer → from Python, the line of a magic, and what a click or a form on the card sends.
-ANSWERS: dict[str, tuple[Callable[[Any], None], str, dict[str, Any]]] = {
-    "allow": (
-        lambda request: request.allow(),
-        "%acp approve",
-        {"action": "option", "option": "allow_once"},
-    ),
-    "always": (
-        lambda request: request.allow(always=True),
-        "%acp approve --always",
-        {"action": "option", "option": "allow_always"},
-    ),
-    "note": (
-        lambda request: request.allow(note="only this once"),
-        "%acp approve --note only this once",
-        {"action": "allow-with-note", "note": "only this once"},
-    ),
-    "edit": (
-        lambda request: request.allow(arguments={"path": "b"}),
-        '%acp approve --args {"path": "b"}',
-        {"action": "edit-arguments", "arguments": '{"path": "b"}'},
-    ),
-    "option": (
-        lambda request: request.choose("allow_once"),
-        "%acp approve 1",
-        {"action": "option", "option": "allow_once"},
-    ),
-    "deny": (
-        lambda request: request.deny(),
-        "%acp deny",
-        {"action": "option", "option": "reject_once"},
-    ),
-    "reason": (
-        lambda request: request.deny("not that"),
-        "%acp deny --reason not that",
-        {"action": "deny-with-reason", "reason": "not that"},
-    ),
-    "never": (
-        lambda request: request.deny(always=True),
-        "%acp deny --always",
-        {"action": "option", "option": "reject_always"},
-    ),
-}
-RUNS = {"allow": ["a"], "always": ["a"], "note": ["a"], "edit": ["b"], "option": ["a"]}
-SAID = {"deny": "The person denied this call; it did not run.", "reason": "not that"}
-
-
-@pytest.mark.parametrize(
-    ("way", "answer", "by"),
-    [
-        *itertools.product(WAYS, ANSWERS, ["python", "click"]),
-        *(("flagged", answer, "magic") for answer in ANSWERS),
-    ],
-)
-def test_every_way_to_ask_and_every_answer(
-    hosted: Hosted, request: pytest.FixtureRequest, way: str, answer: str, by: str
-) -> None:
-    run = request.getfixturevalue("cells").run if by == "magic" else None
-    wiping = Wiping(way)
-    session = hosted(wiping.agent, config=PERSISTENT)
-    seen = statuses(session)
-    turn = session.prompt("a")
-    until(session, pending(1))
-    assert wiping.runs == []
-    asked = session.permissions[0]
-    python, line, click = ANSWERS[answer]
-    if by == "click":
-        session.host.call(lambda: carry_out(session, {**click, "request": asked.id}))
-    else:
-        python(asked) if run is None else run(line)
-    check(turn, wiping.runs, answer)
-    with pytest.raises(AlreadyAnswered):
-        asked.allow()
-    states = [status for status in seen["wipe"] if status not in ("pending", "in_progress")]
-    assert states == ["paused", "completed" if answer in RUNS else "failed"]
-    assert len(turn.wait(20).tool_calls) == 2, "one call, one entry"
-    kept = [rule.text for rule in session.rules]
-    decision = {"always": "allow", "never": "deny"}.get(answer)
-    assert kept == ([f'{decision} wipe (path="a") (this session)'] if decision else [])
-
-
-def check(turn: Turn, runs: list[str], answer: str) -> None:
-    text = turn.wait(20).text
-    assert turn.stop_reason == "end_turn"
-    assert runs == RUNS.get(answer, [])
-    call = turn.tool_calls[0]
-    if answer in RUNS:
-        assert text == f"wiped {runs[0]} | looked"
-        assert call.raw_input == {"path": runs[0]}
-    else:
-        assert text == f"{SAID.get(answer, SAID['deny'])} | looked"
-        assert (call.status, call.reason) == ("failed", "denied")
-
-
-def statuses(session: Session) -> dict[str, list[str]]:
-    """The states that each tool's calls go through."""
-    seen: dict[str, list[str]] = {}
-    names: dict[str, str] = {}
-
-    def note(state: SessionState, event: Event) -> None:
-        if isinstance(event, ToolCallUpdate):
-            if isinstance(event.name, str):
-                names[event.tool_call_id] = event.name
-            of = seen.setdefault(names[event.tool_call_id], [])
-            if isinstance(event.status, str) and event.status not in of[-1:]:
-                of.append(event.status)
-
-    session.subscribe(note)
-    return seen
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    ("answered", "runs", "text"),
-    [
-        ("rule allow", ["a"], "wiped a | looked"),
-        ("rule deny", [], "The person has denied all calls like this one; it did not run. | looked"),
-        ("headless allow", ["a"], "wiped a | looked"),
-        ("headless deny", [], "Denied: nobody is there to approve it. | looked"),
-        ("cancel", [], ""),
-    ],
-)
-def test_answers_without_a_person(
-    hosted: Hosted, way: str, answered: str, runs: list[str], text: str
-) -> None:
-    wiping = Wiping(way)
-    by, _, decision = answered.partition(" ")
-    session = hosted(wiping.agent, on_unattended=decision if by == "headless" else "wait")
-    if by == "rule":
-        session.rules.add(decision, "wipe")  # pyright: ignore
-    turn = session.prompt("a")
-    if by == "cancel":
-        until(session, pending(1))
-        session.cancel()
-    assert turn.wait(20).text == text
-    assert wiping.runs == runs
-    assert turn.stop_reason == ("cancelled" if by == "cancel" else "end_turn")
-    if by == "rule":
-        assert turn.state.permissions == ()
-        assert turn.tool_calls[0].reason == f"{'allowed' if runs else 'denied'} by rule 1"
-    if by == "cancel":
-        assert {call.status for call in turn.tool_calls} == {"cancelled", "completed"}
-        assert session.prompt("b") and until(session, pending(1)) is None
-        session.cancel()
 
 
 def test_several_at_once_are_answered_in_any_order(hosted: Hosted) -> None:
