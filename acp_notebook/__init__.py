@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .agent.approval_store import ApprovalPolicyStore, SessionMetadataApprovalPolicyStore
     from .agent.approvals import NativeApprovalBridge, PermissionOptionSet
     from .agent.models import AdapterModel
-    from .agent.modes import PrepareToolsBridge, PrepareToolsMode
+    from .agent.modes import PrepareToolsBridge, PrepareToolsMode, steps_only
     from .agent.presentation import PermissionRequestContext, PermissionToolCallBuilder
     from .agent.projection import FileSystemProjectionMap, ProjectionMap, ToolProjection
     from .agent.scripted import Call, Output, Say, ScriptedModel, Think
@@ -103,6 +103,7 @@ __all__ = [
     "Turn",
     "current",
     "load_ipython_extension",
+    "steps_only",
     "unload_ipython_extension",
 ]
 
@@ -158,6 +159,7 @@ _HOMES = {
     "Turn": ".session.turn",
     "current": ".notebook",
     "load_ipython_extension": ".extension",
+    "steps_only": ".agent.modes",
     "unload_ipython_extension": ".extension",
 }
 

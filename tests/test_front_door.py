@@ -68,6 +68,7 @@ NAMES = {
     "Turn",
     "current",
     "load_ipython_extension",
+    "steps_only",
     "unload_ipython_extension",
 }
 

@@ -50,6 +50,7 @@ from .model_plan import ModelPlan
 from .modes import ModeSetting, tool_kind
 from .plan_tools import PlanToolset
 from .providers import HostPlan
+from .step_tools import under
 from .stream import Outbox
 from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
@@ -121,7 +122,7 @@ class SessionCapability(AbstractCapability[Any]):
         return lambda ctx: self.thinking.model_settings()
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return SessionToolset(toolset, self.plan_tools, self.offer, self._allowed)
+        return SessionToolset(under(toolset, self.offer), self.plan_tools, self.offer, self._allowed)
 
     async def prepare_output_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
@@ -182,11 +183,14 @@ class SessionCapability(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any
     ) -> Any:
         """Refuse what may not be used before anybody is asked to approve it."""
-        await self._check(tool_def)
+        await self._check(tool_def, call)
         return args
 
-    async def _check(self, tool_def: ToolDefinition) -> None:
-        if not self.offer.stands(tool_def.name) and (refusal := await self.offer.refusal(tool_def)):
+    async def _check(self, tool_def: ToolDefinition, call: ToolCallPart) -> None:
+        of_step = isinstance(call, StepCall)
+        if not of_step and self.offer.stands(tool_def.name):
+            return
+        if refusal := await self.offer.refusal(tool_def, of_step=of_step):
             raise ToolFailed(refusal)
 
     async def wrap_tool_execute(
@@ -198,7 +202,7 @@ class SessionCapability(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
-        await self._check(tool_def)  # again, for the mode may have changed while a person was asked
+        await self._check(tool_def, call)  # again, for the mode may have changed while a person was asked
         if isinstance(call, StepCall):
             return await self._run_step(ctx, call, tool_def, args, handler)
         call_id = call.tool_call_id

@@ -14,6 +14,7 @@ from pydantic_ai.tools import AgentDepsT, ToolDefinition
 
 from ..errors import ConfigError
 from ..protocol.messages import ConfigOption, ConfigValue
+from ..steps.tools import OF_STEPS
 from .config import choice
 
 #: ACP tool kinds that change nothing.
@@ -76,7 +77,7 @@ class PrepareToolsBridge(Generic[AgentDepsT]):
 
     Args:
         default_mode_id: the mode that a session begins in: one of `modes`, or the id of a built-in mode
-            (`ask`, `plan`, `agent`), which then comes before them.
+            (`ask`, `plan`, `agent`, `steps`), which then comes before them.
         modes: the modes; their ids differ.
         default_plan_generation_type: `structured` (the model returns a `TaskPlan`) or `tools` (it calls
             `acp_set_plan`).
@@ -187,6 +188,14 @@ def _that_read(ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[To
     return [tool_def for tool_def in tool_defs if tool_kind(tool_def.metadata) in READ_ONLY_KINDS]
 
 
+def steps_only(ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    """A `prepare_func` for a mode in which the model works by plans of steps alone.
+
+    It has `execute_plan`, whose plans may call all their tools, and `read_step`.
+    """
+    return [tool_def for tool_def in tool_defs if (tool_def.metadata or {}).get(OF_STEPS)]
+
+
 def _all(ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> None:
     return None
 
@@ -216,7 +225,16 @@ _MODES: tuple[PrepareToolsMode[Any], ...] = (
         plan_tools=True,
     ),
 )
-_BUILT_IN = {mode.id: mode for mode in _MODES}
+_STEPS: PrepareToolsMode[Any] = PrepareToolsMode(
+    id="steps",
+    name="Steps",
+    description="Sends all steps of a task at once, as a plan of tool calls, which runs as it was written.",
+    prepare_func=steps_only,
+    native_tools=(),
+)
+_BUILT_IN = {mode.id: mode for mode in (*_MODES, _STEPS)}
 
 #: What a session has that is given no modes.
 BUILT_IN: PrepareToolsBridge[Any] = PrepareToolsBridge(default_mode_id="agent", modes=_MODES)
+#: The same for an agent that has `execute_plan` beside other tools.
+WITH_STEPS: PrepareToolsBridge[Any] = PrepareToolsBridge(default_mode_id="agent", modes=(*_MODES, _STEPS))

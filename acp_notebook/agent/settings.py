@@ -24,8 +24,9 @@ from .adapter import AdapterConfig
 from .config import Config
 from .hosting import Hosted
 from .models import ModelSetting, is_scripted
-from .modes import ModeSetting, mode_bridge
+from .modes import BUILT_IN, WITH_STEPS, ModeSetting, mode_bridge
 from .slash import SlashCommands
+from .step_tools import plans_by_steps
 from .task_plan import PlanGenerationSetting
 from .thinking import ThinkingSetting, thinking_bridge
 
@@ -49,6 +50,8 @@ class SessionSettings:
         self._in_run = in_run
         self._model = hosted.model
         bridge = mode_bridge(adapter.capability_bridges)
+        if bridge is BUILT_IN and plans_by_steps(hosted.agent):
+            bridge = WITH_STEPS
         self.modes = ModeSetting(bridge)
         self.models = ModelSetting(hosted, adapter.available_models if adapter.allow_model_selection else ())
         self.thinking = ThinkingSetting(hosted.model, thinking_bridge(adapter.capability_bridges))

@@ -17,7 +17,8 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from ..errors import ConfigError
-from .modes import ModeSetting, PrepareToolsMode
+from ..steps.tools import OF_STEPS, STEP_PARAMETERS
+from .modes import READ_ONLY_KINDS, ModeSetting, PrepareToolsMode, tool_kind
 from .plan_tools import PlanToolset
 from .task_plan import TASK_PLAN, PlanGenerationSetting, plan_tools_of
 from .values import explain
@@ -50,6 +51,7 @@ class Offer:
         self._own: Mapping[str, ToolDefinition] = {}
         self._plan: Mapping[str, ToolDefinition] = {}
         self._prepared: dict[str, Mapping[str, ToolDefinition]] = {}
+        self._steps: Mapping[str, ToolDefinition] = {}
         self._step_mode: PrepareToolsMode[Any] | None = None
         self._called: set[str] = set()
         self._failed: set[str] = set()
@@ -65,12 +67,34 @@ class Offer:
         self._prepared.clear()
         self._called.clear()
         mode = self._step_mode = self._modes.mode
+        self._own = own = {name: self._by_its_steps(tool) for name, tool in own.items()}
         prepared = await self._of(mode)
         offered = plan_tools_of(mode, task_plan=self.takes_task_plan)
         self.tools.clear()
         self.tools.update((name, tool) for name, tool in plan.items() if name in offered)
-        self.tools.update(prepared)
+        self.tools.update(
+            (name, tool) for name, tool in prepared.items() if self._steps or not _takes_steps(tool)
+        )
         return self.tools
+
+    async def of_steps(
+        self, ctx: RunContext[Any], tools: Mapping[str, ToolDefinition]
+    ) -> Mapping[str, ToolDefinition]:
+        """What a plan may call in this step, of the tools that its steps call."""
+        self._ctx = ctx
+        marked = {name: _of_steps(tool) for name, tool in tools.items()}
+        self._steps = await self._prepare(self._modes.mode, marked)
+        return self._steps
+
+    def _by_its_steps(self, tool: ToolDefinition) -> ToolDefinition:
+        """`execute_plan` as a mode is asked about it: where its steps only read, so does it."""
+        metadata = tool.metadata or {}
+        reads = bool(self._steps) and all(
+            tool_kind(step.metadata) in READ_ONLY_KINDS for step in self._steps.values()
+        )
+        if not reads or not _takes_steps(tool) or "kind" in metadata:
+            return tool
+        return replace(tool, metadata={**metadata, "kind": "read"})
 
     @property
     def takes_task_plan(self) -> bool:
@@ -105,14 +129,16 @@ class Offer:
             return None
         return ConfigError(f"{name} may not be used in mode {self._modes.mode.id!r}: choose another mode")
 
-    async def refusal(self, tool: ToolDefinition) -> str | None:
+    async def refusal(self, tool: ToolDefinition, *, of_step: bool = False) -> str | None:
         """Why a tool may not be used now, for the model to read; None when it may.
 
         The mode may have changed since the step began, and a model may call what it was not given.
         """
         name, mode = tool.name, self._modes.mode
         given = self.tools.get(name)
-        if name in self._plan:
+        if of_step:
+            may = name in await self._prepare(mode, {name: _of_steps(tool)})
+        elif name in self._plan:
             may = given is not None and name in plan_tools_of(mode, task_plan=self.takes_task_plan)
         elif name in self._own:
             now = (await self._of(mode)).get(name)
@@ -192,6 +218,16 @@ class SessionToolset(WrapperToolset[Any]):
             ctx = replace(ctx, tool_call_metadata=allowed)
         owner = self.plan_tools if tool.toolset is self.plan_tools else self.wrapped
         return await owner.call_tool(name, tool_args, ctx, tool)
+
+
+def _takes_steps(tool: ToolDefinition) -> bool:
+    """Whether this is `execute_plan`."""
+    return STEP_PARAMETERS in (tool.metadata or {})
+
+
+def _of_steps(tool: ToolDefinition) -> ToolDefinition:
+    """The definition of a tool that steps call, marked as one."""
+    return replace(tool, metadata={**(tool.metadata or {}), OF_STEPS: True})
 
 
 def _definitions(tools: Mapping[str, ToolsetTool[Any]]) -> dict[str, ToolDefinition]:

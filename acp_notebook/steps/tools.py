@@ -13,6 +13,9 @@ from pydantic_core import SchemaValidator
 OPTIONS = "steps"  # the key of a `StepOptions` in a tool's metadata
 #: The key, in the metadata of what takes a plan, of the JSON Schemas of its tools' parameters by name.
 STEP_PARAMETERS = "step_parameters"
+#: The key, in the metadata of what is for plans of steps alone, of True: `execute_plan`, `read_step`, and a
+#: tool that steps call as the mode of a session is asked about it.
+OF_STEPS = "of_steps"
 
 
 class Sharable:

@@ -32,7 +32,7 @@ from .plan_text import without_secrets
 from .resume import Resume, Resumption, Taken, resuming
 from .run import Run
 from .schema import description, steps_schema
-from .tools import STEP_PARAMETERS, StepOptions, StepTool, step_tool
+from .tools import OF_STEPS, STEP_PARAMETERS, StepOptions, StepTool, step_tool
 
 log = logging.getLogger(__name__)
 
@@ -116,10 +116,10 @@ class StepToolset(WrapperToolset[Any]):
         self._observer = on_event
         self._runs: deque[tuple[str | None, Run, str]] = deque(maxlen=_KEPT)
         self._reading = FunctionToolset[Any](max_retries=_RETRIES)
-        self._reading.add_function(self._read, name=READ_STEP)
+        self._reading.add_function(self._read, name=READ_STEP, metadata={"kind": "read", OF_STEPS: True})
         self._described: tuple[list[ToolDefinition], ToolDefinition] | None = None
 
-    def _around(self, wrapped: AbstractToolset[Any]) -> Self:
+    def around(self, wrapped: AbstractToolset[Any]) -> Self:
         """The same around another toolset; the runs to read from are shared."""
         if wrapped is self.wrapped:
             return self
@@ -128,15 +128,15 @@ class StepToolset(WrapperToolset[Any]):
         return other
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
-        return self._around(await self.wrapped.for_run(ctx))
+        return self.around(await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
-        return self._around(await self.wrapped.for_run_step(ctx))
+        return self.around(await self.wrapped.for_run_step(ctx))
 
     def visit_and_replace(
         self, visitor: Callable[[AbstractToolset[Any]], AbstractToolset[Any]]
     ) -> AbstractToolset[Any]:
-        return self._around(self.wrapped.visit_and_replace(visitor))
+        return self.around(self.wrapped.visit_and_replace(visitor))
 
     @property
     def parallel(self) -> bool:
@@ -167,7 +167,10 @@ class StepToolset(WrapperToolset[Any]):
                     parameters_json_schema=schema,
                     description=text,
                     sequential=True,
-                    metadata={STEP_PARAMETERS: {name: tool.parameters for name, tool in tools.items()}},
+                    metadata={
+                        OF_STEPS: True,
+                        STEP_PARAMETERS: {name: tool.parameters for name, tool in tools.items()},
+                    },
                 ),
             )
         return self._described[1]
@@ -264,9 +267,7 @@ class StepToolset(WrapperToolset[Any]):
                 plan.notes.append(f"{_NOT_JOURNALLED}: {error}")
         return plan
 
-    async def _resumed(
-        self, wish: Resume, raw: Any, tools: Mapping[str, StepTool], calls: Calls
-    ) -> _Plan:
+    async def _resumed(self, wish: Resume, raw: Any, tools: Mapping[str, StepTool], calls: Calls) -> _Plan:
         """A plan that goes on, checked against the tools that there are now."""
         resumption = Resumption(wish)
         try:

@@ -19,6 +19,8 @@ from .work import NONE, Question, Questions
 #: What a person looks at by plan id: the number of a revision, 0 where the history is open at the latest.
 Looking = Mapping[str, int]
 NOW: Looking = {}
+#: What a session shows that has none.
+_NO_PLAN = Plan()
 
 
 class Render(Protocol):
@@ -119,7 +121,7 @@ def _view(
     if kind == "session":
         yield from memo.parts(SETTINGS, settings, state.config, SETTINGS, controls)
     if plans is None:
-        plans = plans_beside(state, turn) or ([state.plan] if kind == "session" else [])
+        plans = plans_beside(state, turn) or ([_NO_PLAN] if kind == "session" else [])
     for plan in plans:
         history = state.history.get(plan.plan_id) or memo(f"no history {plan.plan_id}", PlanHistory, plan)
         look = looking.get(plan.plan_id) if controls else None

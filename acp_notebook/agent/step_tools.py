@@ -1,0 +1,83 @@
+"""The tools that an agent's plans call, under the mode of the session: what a mode keeps out, it keeps out of
+plans as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, WrapperToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
+
+from ..steps.toolset import StepToolset
+from .toolset import Offer
+
+
+@dataclass
+class OfferedSteps(WrapperToolset[Any]):
+    """Around the tools that plans call: those that the mode offers, as it offers them."""
+
+    offer: Offer
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        tools = await self.wrapped.get_tools(ctx)
+        offered = await self.offer.of_steps(ctx, {name: tool.tool_def for name, tool in tools.items()})
+        return {
+            name: tools[name]
+            if definition is tools[name].tool_def
+            else replace(tools[name], tool_def=definition)
+            for name, definition in offered.items()
+        }
+
+
+def under(toolset: AbstractToolset[Any], offer: Offer) -> AbstractToolset[Any]:
+    """The same toolset, in which plans may call what the mode offers; nothing of the agent's is changed."""
+    if isinstance(toolset, StepToolset):
+        return toolset.around(OfferedSteps(toolset.wrapped, offer))
+    if isinstance(toolset, WrapperToolset):
+        return _with(toolset, "wrapped", toolset.wrapped, under(toolset.wrapped, offer))
+    if isinstance(toolset, CombinedToolset):
+        parts = list(toolset.toolsets)
+        new = [under(part, offer) for part in parts]
+        same = all(map(_is, parts, new))
+        return toolset if same else _with(toolset, "toolsets", parts, new)
+    return toolset
+
+
+def _with(toolset: AbstractToolset[Any], name: str, old: Any, new: Any) -> AbstractToolset[Any]:
+    if old is new:
+        return toolset
+    other = copy(toolset)
+    setattr(other, name, new)
+    return other
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def plans_by_steps(agent: AbstractAgent[Any, Any]) -> bool:
+    """Whether an agent has `execute_plan` beside other tools, so that a mode can choose between them."""
+    found = list(_flat(agent.toolsets))
+    return any(map(_is_steps, found)) and not all(map(_is_steps, found))
+
+
+def _is_steps(toolset: AbstractToolset[Any]) -> bool:
+    return isinstance(toolset, StepToolset)
+
+
+def _flat(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractToolset[Any]]:
+    """The toolsets in others, without those that have no tools."""
+    for toolset in toolsets:
+        if isinstance(toolset, StepToolset):
+            yield toolset
+        elif isinstance(toolset, CombinedToolset):
+            yield from _flat(toolset.toolsets)
+        elif isinstance(toolset, WrapperToolset):
+            yield from _flat([toolset.wrapped])
+        elif not isinstance(toolset, FunctionToolset) or toolset.tools:
+            yield toolset
