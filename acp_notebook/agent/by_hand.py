@@ -8,7 +8,7 @@ cancellation are those of any turn, and the conversation knows of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +16,12 @@ from pydantic_ai import RunContext
 from pydantic_ai.models import Model, ModelRequestContext
 
 from ..errors import AcpError, AgentError
-from ..masking import marked
-from ..steps.outline import Outline, outline
-from ..steps.plan import Step
-from ..steps.references import references, resolve
+from ..steps.outline import Outline
 from ..steps.resume import Resume
 from ..steps.toolset import EXECUTE_PLAN, StepToolset
 from .capability import SessionCapability
-from .remembered import Remembered
 from .scripted import Call, Result, Say, ScriptedModel, Turn
+from .step_tools import outlined
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,6 @@ class Look(SessionCapability):
 
     steps: Any = None
     agent: str = ""
-    approval: Callable[[Step], str | None] = lambda step: None
     outline: Outline | None = None
 
     async def before_model_request(
@@ -93,33 +89,5 @@ class Look(SessionCapability):
         tool = (tools or {}).get(EXECUTE_PLAN)
         if tool is None or not isinstance(tool.toolset, StepToolset):
             raise self.offer.withheld(EXECUTE_PLAN) or without_steps(self.agent)
-        self.outline = await outlined(tool.toolset, self.steps, ctx, self.approval)
+        self.outline = await outlined(tool, self.steps, ctx, self.foreseen)
         raise Looked
-
-
-async def outlined(
-    toolset: StepToolset, steps: Any, ctx: RunContext[Any], approval: Callable[[Step], str | None]
-) -> Outline:
-    """What a plan would do now. Raises `StepsRefused` with everything that is wrong with it."""
-    checked, notes = await toolset.check(steps, ctx)
-    return outline(checked, approval, parallel=toolset.parallel, notes=notes)
-
-
-def foreseen(remembered: Remembered, step: Step) -> str | None:
-    """Who will answer before a step's tool runs, as far as that can be told; None where nobody is asked."""
-    if not step.tool.gated:
-        return None
-    known = {
-        name: resolve(node, _never)
-        for name, node in step.args.items()
-        if next(references(node), None) is None
-    }
-    given: Mapping[str, Any] = marked(known, step.tool.parameters)
-    rule = remembered.find(step.tool.name, given, len(known) == len(step.args))
-    if rule is None:
-        return "asks a person first"
-    return f"{'allowed' if rule.decision == 'allow' else 'denied'} by rule {rule.number}"
-
-
-def _never(reference: object) -> Any:
-    raise AssertionError(f"an argument with {reference} is not known yet")

@@ -42,15 +42,17 @@ from pydantic_ai.tools import (
 )
 from pydantic_ai.toolsets import AbstractToolset
 
+from ..errors import StepsRefused
 from ..masking import marked
 from ..protocol.messages import ToolCallContentChunk
 from ..steps.calls import StepCall
+from ..steps.outline import Outline
 from .approvals import Approvals
 from .model_plan import ModelPlan
 from .modes import ModeSetting, tool_kind
 from .plan_tools import PlanToolset
 from .providers import HostPlan
-from .step_tools import under
+from .step_tools import Foreseen, outlined, under
 from .stream import Outbox
 from .task_plan import TASK_PLAN
 from .thinking import ThinkingSetting
@@ -115,6 +117,7 @@ class SessionCapability(AbstractCapability[Any]):
     offer: Offer
     requested: Callable[[Model, ModelSettings | None], None]
     capture: Capture | None = None
+    foreseen: Foreseen = lambda step: None
     threads: Threads = field(default_factory=Threads)
     _allowed: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
@@ -184,7 +187,32 @@ class SessionCapability(AbstractCapability[Any]):
     ) -> Any:
         """Refuse what may not be used before anybody is asked to approve it."""
         await self._check(tool_def, call)
+        if tool_def.kind == "unapproved":  # a plan that cannot run is nothing to approve
+            try:
+                await self._outline(ctx, call)
+            except StepsRefused as refused:
+                raise ToolFailed(f"{refused}") from None
         return args
+
+    async def _outline(self, ctx: RunContext[Any], call: ToolCallPart) -> Outline | None:
+        """What a call would do that sends a plan of steps; None for every other call."""
+        tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+        tool = (tools or {}).get(call.tool_name)
+        if tool is None or isinstance(call, StepCall):
+            return None
+        try:
+            args = call.args_as_dict()
+        except (ValueError, AssertionError):  # which is told when it is validated
+            return None
+        return await outlined(tool, args.get("steps"), ctx, self.foreseen)
+
+    async def _about(
+        self, ctx: RunContext[Any], call: ToolCallPart, requests: DeferredToolRequests
+    ) -> Mapping[str, Any]:
+        """What is known of a call that is to be approved; of a plan also what it would do."""
+        metadata = requests.metadata.get(call.tool_call_id) or {}
+        outline = await self._outline(ctx, call)
+        return metadata if outline is None else {"preview": f"{outline}", **metadata}
 
     async def _check(self, tool_def: ToolDefinition, call: ToolCallPart) -> None:
         of_step = isinstance(call, StepCall)
@@ -266,17 +294,11 @@ class SessionCapability(AbstractCapability[Any]):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
+        about = [await self._about(ctx, call, requests) for call in requests.approvals]
         async with asyncio.TaskGroup() as group:  # all cards at once, answered in any order
             tasks = [
-                group.create_task(
-                    self.approvals.decide(
-                        ctx,
-                        call,
-                        self._definition(ctx, call),
-                        requests.metadata.get(call.tool_call_id) or {},
-                    )
-                )
-                for call in requests.approvals
+                group.create_task(self.approvals.decide(ctx, call, self._definition(ctx, call), metadata))
+                for call, metadata in zip(requests.approvals, about, strict=True)
             ]
         decisions = [task.result() for task in tasks]
         for call, decision in zip(requests.approvals, decisions, strict=True):

@@ -37,7 +37,7 @@ from ..steps.resume import Resume, resuming
 from .adapter import AcpSessionContext, AdapterConfig
 from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
 from .approvals import Approvals, NativeApprovalBridge
-from .by_hand import ByHand, Look, Looked, foreseen, sendable
+from .by_hand import ByHand, Look, Looked, sendable
 from .capability import Capture, SessionCapability
 from .hosting import Hosted
 from .model_plan import ModelPlan
@@ -50,6 +50,7 @@ from .remembered import Remembered
 from .scripted import ScriptedModel
 from .settings import SessionSettings
 from .slash import HostCommands
+from .step_tools import foreseen
 from .steps import RunPlans
 from .stream import Outbox, forward
 from .task_plan import TaskPlan, plain_output
@@ -229,10 +230,7 @@ class AgentSession:
 
     async def outline_steps(self, steps: Any) -> Outline:
         agent, offer = self._hosted.agent, self._offer(task_plan=False)
-        approval = partial(foreseen, self._remembered)
-        look = self._capability(
-            offer, _nothing, Look, steps=sendable(steps), agent=self.info.name, approval=approval
-        )
+        look = self._capability(offer, _nothing, Look, steps=sendable(steps), agent=self.info.name)
         with suppress(Looked):
             await agent.run(
                 "Look at these steps.",
@@ -386,6 +384,7 @@ class AgentSession:
             offer,
             requested,
             self._capture,
+            foreseen=partial(foreseen, self._remembered),
             **more,
         )
 

@@ -3,7 +3,7 @@ plans as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,12 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
+from ..masking import marked
+from ..steps.outline import Outline, outline
+from ..steps.plan import Step
+from ..steps.references import references, resolve
 from ..steps.toolset import StepToolset
+from .remembered import Remembered
 from .toolset import Offer
 
 
@@ -81,3 +86,42 @@ def _flat(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractToolset[
             yield from _flat([toolset.wrapped])
         elif not isinstance(toolset, FunctionToolset) or toolset.tools:
             yield toolset
+
+
+Foreseen = Callable[[Step], str | None]
+
+
+async def outlined(
+    tool: ToolsetTool[Any], steps: Any, ctx: RunContext[Any], foreseen: Foreseen
+) -> Outline | None:
+    """What a plan would do now that is sent to `tool`; None for a tool that takes no plans.
+
+    `foreseen` says who lets a step run. Raises `StepsRefused` with everything that is wrong with the plan.
+    """
+    toolset = tool.toolset
+    if not isinstance(toolset, StepToolset):
+        return None
+    checked, notes = await toolset.check(steps, ctx)
+    if tool.tool_def.kind == "unapproved":
+        notes = ["A person approves the plan as a whole before its first step.", *notes]
+    return outline(checked, foreseen, parallel=toolset.parallel, notes=notes)
+
+
+def foreseen(remembered: Remembered, step: Step) -> str | None:
+    """Who will answer before a step's tool runs, as far as that can be told; None where nobody is asked."""
+    if not step.tool.gated:
+        return None
+    known = {
+        name: resolve(node, _never)
+        for name, node in step.args.items()
+        if next(references(node), None) is None
+    }
+    given: Mapping[str, Any] = marked(known, step.tool.parameters)
+    rule = remembered.find(step.tool.name, given, len(known) == len(step.args))
+    if rule is None:
+        return "asks a person first"
+    return f"{'allowed' if rule.decision == 'allow' else 'denied'} by rule {rule.number}"
+
+
+def _never(reference: object) -> Any:
+    raise AssertionError(f"an argument with {reference} is not known yet")

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 from uuid import uuid4
 
 from pydantic_ai import FunctionToolset, RunContext, Tool
@@ -86,6 +86,8 @@ class StepToolset(WrapperToolset[Any]):
       Tools that take a `RunContext` or are async run here, as do methods and functions inside functions,
       except on threads. Elsewhere, arguments and results are copied, and the same packages are needed.
     - `journal`: runs are written down as they go, in the user's own file, so that they can be resumed
+    - `requires_approval`: a person approves each plan as a whole before its first step, by what it would do;
+      steps that need approval themselves are asked about all the same
     - `on_event`: is called with every `StepEvent`, on the loop's thread
 
     Calls go through pydantic-ai's own tool manager: context, deps, validators, hooks and approvals work.
@@ -103,11 +105,13 @@ class StepToolset(WrapperToolset[Any]):
         max_items: int = DEFAULT_LIMITS.items,
         executor: Executor | None = None,
         journal: bool = True,
+        requires_approval: bool = False,
         on_event: Observer | None = None,
     ) -> None:
         super().__init__(tools if isinstance(tools, AbstractToolset) else FunctionToolset(list(tools)))
         self._parallel = parallel
         self._keep_going = keep_going
+        self._kind: Literal["function", "unapproved"] = "unapproved" if requires_approval else "function"
         self._width = width
         self._options = dict(options or {})
         self._limits = Limits(steps=max_steps, items=max_items)
@@ -167,6 +171,7 @@ class StepToolset(WrapperToolset[Any]):
                     parameters_json_schema=schema,
                     description=text,
                     sequential=True,
+                    kind=self._kind,
                     metadata={
                         OF_STEPS: True,
                         STEP_PARAMETERS: {name: tool.parameters for name, tool in tools.items()},

@@ -173,3 +173,27 @@ def test_a_thousand_steps_are_few_updates_and_few_new_entries(hosted: Hosted) ->
     assert len(updates) < 200
     news = sum(old is not new for a, b in pairwise(updates) for old, new in zip(a, b, strict=True))
     assert news <= 2 * 1_000
+
+
+def test_a_plan_approved_as_a_whole_is_seen_first_and_gated_steps_still_ask(hosted: Hosted) -> None:
+    steps = step("b", "create", database="prod"), step("r", "restore", backup=reference("b", "id"))
+    session = hosted(planner(backups(requires_approval=True), *steps))
+    turn = session.prompt("go")
+    until(session, pending(1))
+    (request,) = session.permissions
+    assert request.tool_call.name == "execute_plan" and not session.plans
+    assert 'b  create(database="prod")' in (request.preview or "")
+    assert "restore(backup=← b.id)  · asks a person first" in (request.preview or "")
+    request.allow()
+    until(session, lambda state: [p.request.tool_call.name for p in state.pending] == ["restore"])
+    session.permissions[0].deny()
+    turn.wait(20)
+    assert [entry.status for entry in session.plan] == ["completed", "_denied"]
+
+
+def test_a_plan_that_cannot_run_is_nothing_to_approve(hosted: Hosted) -> None:
+    session = hosted(planner(backups(requires_approval=True), step("b", "creat")))
+    turn = session.ask("go")
+    (call,) = turn.tool_calls
+    assert call.status == "failed" and "did you mean 'create'" in (call.reason or "")
+    assert not turn.state.permissions
