@@ -168,7 +168,8 @@ def _pack(name: str, function: Callable[..., Any]) -> bytes | None:
     except Exception as error:
         log.warning("%s runs here and not on the executor: %s", name, explain(error))
         return None
-    if function.__module__ == "__main__" and find_spec("cloudpickle") is None:
+    notebook = function.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__")
+    if notebook and find_spec("cloudpickle") is None:
         warnings.warn(
             f"{name} runs here and not on the executor, which cannot import what a notebook defines: "
             "install cloudpickle, or put the function into a module",
