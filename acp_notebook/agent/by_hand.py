@@ -24,14 +24,18 @@ from .scripted import Call, Result, Say, ScriptedModel, Turn
 from .step_tools import outlined
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ByHand:
-    """What a person has run: `steps`, or a run that is to go on. `ended` says how it ended."""
+    """What a person has run: `steps`, or a run that is to go on. `ended` says how it ended.
+
+    `refused` is set when nothing has run.
+    """
 
     steps: Any
     agent: str
     ended: Callable[[], str]
     resume: Resume | None = None
+    refused: bool = False
 
     @property
     def prompt(self) -> str:
@@ -44,9 +48,10 @@ class ByHand:
 
         @model.script()
         def play(turn: Turn) -> Generator[Call | Say, Result, None]:  # pyright: ignore[reportUnusedFunction]
-            answer = yield Call(EXECUTE_PLAN, steps=self.steps)
+            answer = yield Call(EXECUTE_PLAN, steps=self.steps or [])
             if answer.text.startswith(f"There is no tool {EXECUTE_PLAN}"):
                 raise without_steps(self.agent)
+            self.refused = answer.failed
             yield Say(self.ended() if answer.ok else answer.text)
 
         return model

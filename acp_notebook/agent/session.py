@@ -247,9 +247,10 @@ class AgentSession:
         hand = ByHand(sendable(steps), self.info.name, self._run_plans.ended)
         self._begin(hand.prompt, hand)
 
-    def resume_steps(self, run_id: str, done: Mapping[str, Any], again: Collection[str]) -> None:
+    def resume_steps(self, run_id: str, steps: Any, done: Mapping[str, Any], again: Collection[str]) -> None:
         resume = Resume(run_id, dict(done), frozenset(again))
-        hand = ByHand([], self.info.name, self._run_plans.ended, resume)
+        sent: Any = None if steps is None else sendable(steps)
+        hand = ByHand(sent, self.info.name, self._run_plans.ended, resume)
         self._begin(hand.prompt, hand)
 
     def cancel(self) -> None:
@@ -363,6 +364,8 @@ class AgentSession:
         if not (streamed or isinstance(result.output, TaskPlan)):  # which is shown as the plan
             self._outbox.paragraph()
             self._outbox.text(AgentMessageChunk, shown(result.output))
+        if by_hand is not None and by_hand.refused:
+            return StateUpdate("idle", "error", error="the steps were refused, and nothing has run")
         return StateUpdate("idle", "end_turn", output=result.output)
 
     def _offer(self, *, task_plan: bool) -> Offer:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from ..errors import AcpError, StepsRefused
 from ..kernel.display import Output
+from ..notebook import Session
 from ..plan import yaml
-from ..plan.display import progress
-from ..plan.runs import run_of
 from ..protocol.connection import StepsOutline
 from ..session.steps import StepsLook
 from ..session.turn import Turn
@@ -26,20 +27,27 @@ from .start import session_for
 
 #: The files that steps are read from.
 SUFFIXES = (".json", ".yaml", ".yml", ".md", ".txt")
+#: So many runs are listed.
+LISTED = 50
 _FENCED = re.compile(r"^```(json|ya?ml)?[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def steps(call: Invocation) -> None:
-    """List the runs of this session.
+    """List the runs that are written down, the latest last.
 
-    %acp plan --plan ID shows one.
+    They are those of all your notebooks. %acp steps resume RUN goes on with one that did not end well.
     """
-    session = session_for(call)
-    runs = [plan for plan in session.plans.values() if run_of(plan) is not None]
+    from ..steps.past import all_runs, opened
+
+    with opened() as file:
+        runs = all_runs(file)[:LISTED]
+        for run in reversed(runs):
+            ended = run.status or ("running" if file.is_held(run.number) else "interrupted")
+            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.began))
+            said = [run.run_id[:8], when, run.name, _count(len(run.steps)), ended]
+            print(plain("  ".join(filter(None, said))))
     if not runs:
         print("Nothing has run yet: %acp steps run FILE runs steps, and so does the agent by execute_plan.")
-    for plan in runs:
-        print(plain(f"{plan.plan_id}  {progress(plan)}"))
 
 
 def check(call: Invocation) -> None:
@@ -90,17 +98,56 @@ async def run_async(call: Invocation) -> Turn:
     return turn if "bg" in call.options else await turn
 
 
+def resume(call: Invocation) -> Turn:
+    """Go on with a run that did not end well, and wait.
+
+    RUN is its id, or the beginning of it. Steps that ended well are not repeated; of one that may have run
+    when the kernel ended you are asked, unless --again names it. Where secrets among the steps were not
+    written down, give the steps again, as a file or a variable.
+    """
+    turn = _resume(call)
+    return turn if "bg" in call.options else turn.wait()
+
+
+async def resume_async(call: Invocation) -> Turn:
+    """The same for a cell that awaits."""
+    turn = _resume(call)
+    return turn if "bg" in call.options else await turn
+
+
 def _begin(call: Invocation) -> Turn:
-    name, given, session = variable_name(call), read_steps(call), session_for(call)
+    given, session = read_steps(call), session_for(call)
+    return _started(call, session, lambda: session.start_steps(given, approve="approve" in call.options))
+
+
+def _resume(call: Invocation) -> Turn:
+    run_id, _, where = call.text.partition(" ")
+    if not run_id:
+        raise AcpError(f"this is used as {call.command.usage}; %acp steps lists the runs")
+    given = read_steps(replace(call, text=where.strip())) if where.strip() else None
+    again = call.options["again"].split(",") if "again" in call.options else ()
+    session, approve = session_for(call), "approve" in call.options
+    run_id = run_id.removeprefix("steps-")  # as its plan is called
+    return _started(
+        call, session, lambda: session.start_resume(run_id, steps=given, again=again, approve=approve)
+    )
+
+
+def _started(call: Invocation, session: Session, begin: Callable[[], Turn]) -> Turn:
+    name = variable_name(call)
 
     def start() -> Turn:
-        turn = session.start_steps(given, approve="approve" in call.options)
+        turn = begin()
         session.show_turn(turn)
         return turn
 
     turn = session.host.call(start)
     hand_out(call, turn, name)
     return turn
+
+
+def _count(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps:,} steps"
 
 
 def _look(call: Invocation) -> StepsLook:

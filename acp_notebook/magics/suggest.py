@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..errors import AcpError
 from ..notebook import current, sessions
 from ..plan import PRIORITIES, STATUSES
 from .command import Completer, Place
@@ -89,6 +90,19 @@ def rules(place: Place) -> Iterable[str]:
     """Numbers of the remembered decisions."""
     session = current()
     return [str(rule.number) for rule in session.rules] if session else ()
+
+
+def runs(place: Place) -> Iterable[str]:
+    """Ids of the runs of steps that are written down, the latest first."""
+    from ..steps.past import all_runs, opened
+
+    if place.words:
+        return ()
+    try:
+        with opened() as file:
+            return [run.run_id[:8] for run in all_runs(file)]
+    except AcpError:
+        return ()
 
 
 def plans(place: Place) -> Iterable[str]:

@@ -152,9 +152,13 @@ class AgentSide(Protocol):
         """
         ...
 
-    def resume_steps(self, run_id: str, done: Mapping[str, Any], again: Collection[str]) -> None:
-        """Have a run go on as a turn: `done` gives results of steps that a person knows to have run, `again`
-        names those that may run once more without a question. Raises `TurnRunning`."""
+    def resume_steps(self, run_id: str, steps: Any, done: Mapping[str, Any], again: Collection[str]) -> None:
+        """Have a run go on as a turn, by its id or the beginning of it.
+
+        `steps` are its steps once more where they are not written down as they were (secrets), else None.
+        `done` gives results of steps that a person knows to have run, `again` names those that may run once
+        more without a question. Raises `TurnRunning`.
+        """
         ...
 
     def fork(self, client: ClientSide) -> AgentSide:

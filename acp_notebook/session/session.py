@@ -368,6 +368,7 @@ class Session:
         self,
         run_id: str,
         *,
+        steps: Any = None,
         done: Mapping[str, Any] | None = None,
         again: Collection[str] = (),
         approve: bool = False,
@@ -376,22 +377,24 @@ class Session:
         """Have a run go on that did not end well, wait for the turn and return it.
 
         Steps that ended well are not repeated. Of one that may have run when the process ended a person is
-        asked, unless `done` gives its result or `again` names it. Raises as `Turn.wait` does.
+        asked, unless `done` gives its result or `again` names it. `steps` are needed once more where secrets
+        among them were not written down. `run_id` may be the beginning of one. Raises as `Turn.wait` does.
         """
-        return self._shown(lambda: self.start_resume(run_id, done=done, again=again, approve=approve)).wait(
-            timeout
-        )
+        return self._shown(
+            lambda: self.start_resume(run_id, steps=steps, done=done, again=again, approve=approve)
+        ).wait(timeout)
 
     def start_resume(
         self,
         run_id: str,
         *,
+        steps: Any = None,
         done: Mapping[str, Any] | None = None,
         again: Collection[str] = (),
         approve: bool = False,
     ) -> Turn:
         """The same, without waiting: the turn is returned at once."""
-        resume = partial(self._agent.resume_steps, run_id, done or {}, again)
+        resume = partial(self._agent.resume_steps, run_id, steps, done or {}, again)
         return self._command(lambda: self._begun(resume, approve))
 
     def _shown(self, begin: Callable[[], Turn]) -> Turn:

@@ -152,11 +152,15 @@ def _view(
 
 
 def plans_beside(state: SessionState, turn: TurnState | None) -> list[Plan]:
-    """The plans that are shown with a turn: those of the session, and those of the runs begun in it."""
+    """The plans shown with a turn: those of the session, and of the runs that began or went on in it."""
+
+    def belongs(history: PlanHistory) -> bool:
+        return turn is not None and turn.number in (history[0].turn, history[-1].turn)
+
     return [
         plan
         for plan_id, plan in state.plans.items()
-        if run_of(plan) is None or (turn is not None and state.history[plan_id][0].turn == turn.number)
+        if run_of(plan) is None or belongs(state.history[plan_id])
     ]
 
 

@@ -12,6 +12,7 @@ from pydantic_ai import Agent
 
 from acp_notebook import AcpError, ScriptedModel, Session, StepApp, StepOptions, StepToolset
 from acp_notebook.errors import AgentError, ConfigError, StepsRefused, TurnFailed
+from acp_notebook.plan.runs import run_of
 from harness.sessions import pending, until
 from harness.steps import reference, step
 
@@ -86,10 +87,13 @@ def test_a_run_takes_the_road_of_any_turn(hosted: Hosted, backups: Backups) -> N
 
 def test_what_is_refused_is_said_and_nothing_runs(hosted: Hosted, backups: Backups) -> None:
     session = hosted(backups.agent())
-    turn = session.run_steps([step("b", "create")])
-    assert "nothing has run" in turn.text and "create needs it" in turn.text
+    with pytest.raises(TurnFailed, match="the steps were refused, and nothing has run"):
+        session.run_steps([step("b", "create")])
+    assert "create needs it" in session.turns[-1].text
     session.set_mode("ask")
-    assert "may not be used in mode 'ask'" in session.run_steps(STEPS).text
+    with pytest.raises(TurnFailed):
+        session.run_steps(STEPS)
+    assert "may not be used in mode 'ask'" in session.turns[-1].text
     with pytest.raises(ConfigError, match="choose another mode"):
         session.check_steps(STEPS)
     with pytest.raises(AcpError, match="as JSON has them"):
@@ -135,3 +139,17 @@ def test_a_look_can_be_awaited(hosted: Hosted, backups: Backups) -> None:
         return len((await session.look_at_steps(STEPS)).rows)
 
     assert asyncio.run(look()) == 2
+
+
+def test_a_run_goes_on_where_it_failed(hosted: Hosted, backups: Backups) -> None:
+    session = hosted(backups.agent(), on_unattended="deny")
+    session.run_steps(STEPS)
+    plan = session.plan
+    assert [entry.status for entry in plan] == ["completed", "_denied"]
+    turn = session.resume_steps((run_of(plan) or "")[:8], approve=True)
+    assert turn.prompt.startswith("Go on with run ") and backups.ran == ["create", "restore"]
+    assert session.plan.plan_id == plan.plan_id and session.plan.title == f"{plan.title}, resumed"
+    assert [entry.status for entry in session.plan] == ["completed"] * 2
+    with pytest.raises(TurnFailed):
+        session.resume_steps(run_of(plan) or "")
+    assert "has ended well: nothing is left to do" in session.turns[-1].text

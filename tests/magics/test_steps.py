@@ -37,6 +37,7 @@ def stepping(cells: Cells) -> Cells:
     def restore(backup: str) -> str:
         return f"restored {backup}"
 
+    cells.variables["app"] = app
     cells.variables["agent"] = Agent(ScriptedModel(), name="stepper", toolsets=[app])
     cells.run("%acp start agent")
     return cells
@@ -80,15 +81,34 @@ def test_preview_shows_order_and_dependencies(stepping: Cells) -> None:
 
 
 def test_running_waits_and_is_listed(stepping: Cells) -> None:
-    assert "Nothing has run yet" in stepping.run("%acp steps").text
     stepping.variables["listed"] = STEPS
     ran = stepping.run("%acp steps run listed --out turn")
     assert isinstance(ran.value, Turn) and not ran.value.running
     assert "✓ 2. r: restore(backup=← b.id)" in ran.text and '→ "restored bk-prod"' in ran.text
     assert stepping.run("turn.stop_reason").value == "end_turn"
-    assert stepping.run("%acp steps").lines[-1].endswith("2 of 2 done")
+    before = stepping.run("%acp steps").lines
+    assert before[-1].endswith("  backups  2 steps  ok")
     stepping.run("%acp steps run listed --bg --out later\nlater.wait()")
-    assert len(stepping.run("%acp steps").lines) == 2
+    assert stepping.run("%acp steps").lines[-1] != before[-1]
+
+
+def test_a_run_that_did_not_end_well_goes_on(stepping: Cells) -> None:
+    refused = stepping.variables["refused"] = {"now": True}
+
+    @stepping.variables["app"].tool()
+    def once() -> str:
+        if refused["now"]:
+            raise ValueError("not yet")
+        return "now"
+
+    stepping.variables["listed"] = [STEPS[0], step("o", "once")]
+    stepping.run("%acp steps run listed")
+    run_id = stepping.run("%acp steps").lines[-1].split()[0]
+    assert suggestions("steps resume ", {})[1][0] == run_id
+    refused["now"] = False
+    assert '→ "now"' in stepping.run(f"%acp steps resume {run_id}").text
+    assert stepping.fails("%acp steps resume").startswith("this is used as %acp steps resume RUN")
+    assert stepping.run("%acp steps").lines[-1].endswith("ok")
 
 
 def test_tab_knows_files_and_variables(stepping: Cells) -> None:
