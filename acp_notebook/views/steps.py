@@ -13,7 +13,7 @@ def step_html(call: str, status: str, facts: StepFacts) -> Html:
     said = [tag("bdi", tag("code", call)), *([" ", came] if came is not None else [])]
     more = [*_arguments(facts), *_outcome(facts)]
     if not more:
-        return tag("span", *said)
+        return tag("span", *said, class_="acp-step")
     return tag("details", tag("summary", *said), *more, class_="acp-step")
 
 
