@@ -166,10 +166,13 @@ class _Run:
             self._change(step_id, arguments={key: _said(value) for key, value in ran.items()})
 
     def _ended(self, step_id: str, outcome: Outcome) -> None:
+        facts = step_of(self._entries[self._at[step_id]]) or StepFacts()
+        if outcome.status == "cancelled" and facts.note == WAITS:  # so its tool has not been called
+            error = "cancelled while it waited for approval: it did not run"
+            outcome = replace(outcome, started=None, error=error)
         self._outcomes[step_id] = outcome
         hidden = self._secrets.get(step_id, ())
         error = outcome.error or (f"{outcome.because} did not go well" if outcome.because else None)
-        facts = step_of(self._entries[self._at[step_id]]) or StepFacts()
         note = "the result looks failed" if outcome.looks_failed and outcome.status == "ok" else facts.note
         result = _previewed(outcome.result) if outcome.status == "ok" or outcome.result is not None else None
         self._change(
@@ -234,7 +237,7 @@ def _fate(outcome: Outcome | None) -> str:
             return _RAN
         case Outcome(status="error"):
             return _ENDED
-        case Outcome(status="cancelled"):
+        case Outcome(status="cancelled", started=float()):
             return _STOPPED
         case _:
             return _NOT

@@ -197,3 +197,17 @@ def test_a_plan_that_cannot_run_is_nothing_to_approve(hosted: Hosted) -> None:
     (call,) = turn.tool_calls
     assert call.status == "failed" and "did you mean 'create'" in (call.reason or "")
     assert not turn.state.permissions
+
+
+def test_a_step_that_was_not_approved_yet_did_not_run(hosted: Hosted) -> None:
+    steps = step("b", "create", database="prod"), step("r", "restore", backup=reference("b", "id"))
+    session = hosted(planner(backups(), *steps))
+    turn = session.prompt("go")
+    until(session, lambda state: state.pending and state.plan[1].status == "in_progress")
+    session.cancel()
+    turn.wait(20)
+    (notice,) = (item for item in turn.state.items if isinstance(item, Notice))
+    assert notice.text == "Cancelled. Ran: b; did not run: r."
+    facts = step_of(session.plan[1])
+    assert session.plan[1].status == "cancelled" and facts and facts.started is None
+    assert facts.error == "cancelled while it waited for approval: it did not run"
