@@ -40,7 +40,7 @@ MIGRATIONS = (
         run_id TEXT NOT NULL UNIQUE,
         name TEXT, agent TEXT, folder TEXT NOT NULL, pid INTEGER NOT NULL,
         plan TEXT NOT NULL, is_whole INTEGER NOT NULL,  -- JSON; without its secrets it is not whole
-        settings TEXT NOT NULL,
+        settings TEXT NOT NULL, tools TEXT NOT NULL,
         began REAL NOT NULL, ended REAL, status TEXT
     ) STRICT;
     CREATE TABLE step_events (
@@ -68,12 +68,16 @@ _ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """What is written of a run when it begins: `plan` is JSON without `secrets`, `settings` are JSON-like."""
+    """What is written of a run when it begins: `plan` is JSON without `secrets`.
+
+    `settings` and `tools`, where the tools are to be found, by name, are JSON-like.
+    """
 
     run_id: str
     plan: str
     is_whole: bool
     settings: Mapping[str, Any]
+    tools: Mapping[str, Any]
     secrets: Sequence[str] = ()
     name: str | None = None
     agent: str | None = None
@@ -373,10 +377,11 @@ def _insert(connection: sqlite3.Connection, beginning: Beginning) -> int:
         beginning.plan,
         beginning.is_whole,
         json.dumps(beginning.settings),
+        json.dumps(beginning.tools),
         time.time(),
     )
-    columns = "run_id, name, agent, folder, pid, plan, is_whole, settings, began"
-    insert = f"INSERT INTO step_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    columns = "run_id, name, agent, folder, pid, plan, is_whole, settings, tools, began"
+    insert = f"INSERT INTO step_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     found = connection.execute(insert, values)
     assert found.lastrowid is not None
     return found.lastrowid

@@ -14,7 +14,7 @@ from .journal import RunFile
 from .keep import Kept, NotKept, loaded
 
 _COLUMNS = (
-    "number, run_id, name, agent, folder, pid, plan, is_whole, settings, began, ended, status, "
+    "number, run_id, name, agent, folder, pid, plan, is_whole, settings, tools, began, ended, status, "
     "(SELECT max(at) FROM step_events WHERE run = step_runs.number)"
 )
 _EVENTS = (
@@ -41,6 +41,7 @@ class PastRun:
     plan: str
     is_whole: int
     settings: str
+    tools: str
     began: float
     ended: float | None
     status: Status | None
@@ -113,11 +114,11 @@ class Past:
             self.resumed.append(at)
         self._ahead = (place or 0, ahead or 0)
         if kind == "many":
-            for place, started, ended, result in json.loads(value or b"[]"):
-                step = self.steps[place]
-                step.began = started
+            many: list[tuple[int, float, float, Any]] = json.loads(value or b"[]")
+            for of, started, ended, result in many:
+                self.steps[of].began = started
                 kept = Kept("json", json.dumps(result).encode())
-                self._end(step, ended, "ok", {}, Written(number, kept))
+                self._end(self.steps[of], ended, "ok", {}, Written(number, kept))
             return
         if place is None:
             return

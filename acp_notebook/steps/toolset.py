@@ -29,9 +29,11 @@ from .journal import Beginning, Journal, begin
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
 from .plan_text import without_secrets
+from .record import RunRecord, Runs, record, runs
 from .resume import Resume, Resumption, Taken, resuming
 from .run import Run
 from .schema import description, steps_schema
+from .tool_source import tool_sources
 from .tools import OF_STEPS, STEP_PARAMETERS, StepOptions, StepTool, step_tool
 
 log = logging.getLogger(__name__)
@@ -221,7 +223,7 @@ class StepToolset(WrapperToolset[Any]):
             if (wish := resuming.get()) is not None:
                 plan = await self._resumed(wish, raw, tools, calls)
             else:
-                plan = self._journalled(await self._checked(raw, tools, calls), ctx)
+                plan = self._journalled(await self._checked(raw, tools, calls), tool.inner, ctx)
         except AcpError as error:
             raise ToolFailed(f"{error}") from None
         run = Run(
@@ -247,7 +249,9 @@ class StepToolset(WrapperToolset[Any]):
             plan.notes.append(f"{_NOT_JOURNALLED}: {plan.journal.fault}")
         return answer(run, plan.notes)
 
-    def _journalled(self, found: Checked, ctx: RunContext[Any]) -> _Plan:
+    def _journalled(
+        self, found: Checked, inner: Mapping[str, ToolsetTool[Any]], ctx: RunContext[Any]
+    ) -> _Plan:
         """A plan that begins, with its journal. Without one, a note says why."""
         plan = _Plan(uuid4().hex, found.steps, found.notes, found.text)
         if self._journal:
@@ -261,6 +265,7 @@ class StepToolset(WrapperToolset[Any]):
                     "keep_going": self._keep_going,
                     "width": self._width,
                 },
+                tools=tool_sources(found.steps, inner),
                 secrets=secrets,
                 name=self.id,
                 agent=ctx.agent.name if ctx.agent is not None else None,
@@ -286,6 +291,16 @@ class StepToolset(WrapperToolset[Any]):
             resumption.close()
             raise
         return _Plan(run_id, found.steps, found.notes, found.text, journal, taken)
+
+    @staticmethod
+    def runs() -> Runs:
+        """The runs of all toolsets that are written down, the newest first. Raises `DatabaseError`."""
+        return runs()
+
+    @staticmethod
+    def record(run_id: str) -> RunRecord:
+        """What happened in a run, by its id or the beginning of it. Raises `AcpError`."""
+        return record(run_id)
 
     async def _read(
         self,
