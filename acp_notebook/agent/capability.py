@@ -118,6 +118,7 @@ class SessionCapability(AbstractCapability[Any]):
     requested: Callable[[Model, ModelSettings | None], None]
     capture: Capture | None = None
     foreseen: Foreseen = lambda step: None
+    step: Callable[[str], str | None] = lambda call_id: None
     threads: Threads = field(default_factory=Threads)
     _allowed: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
@@ -211,6 +212,8 @@ class SessionCapability(AbstractCapability[Any]):
     ) -> Mapping[str, Any]:
         """What is known of a call that is to be approved; of a plan also what it would do."""
         metadata = requests.metadata.get(call.tool_call_id) or {}
+        if (step := self.step(call.tool_call_id)) is not None:
+            return {"description": f"Step {step}.", **metadata}
         outline = await self._outline(ctx, call)
         return metadata if outline is None else {"preview": f"{outline}", **metadata}
 

@@ -388,6 +388,7 @@ class AgentSession:
             requested,
             self._capture,
             foreseen=partial(foreseen, self._remembered),
+            step=self._run_plans.step,
             **more,
         )
 

@@ -69,6 +69,11 @@ class RunPlans:
             if run.run_id == event.run_id:
                 run.follow(event)
 
+    def step(self, call_id: str) -> str | None:
+        """The step that a call is made for, `drop`, or of a `for_each` `drop[3]`; None for other calls."""
+        run = self._of(call_id)
+        return None if run is None else call_id.removeprefix(run.calls)
+
     def ended(self) -> str:
         """How the latest run has ended, in words."""
         return self._runs[-1].ended() if self._runs else "Nothing has run."
@@ -88,11 +93,13 @@ class RunPlans:
 
     def _take(self, call_id: str, fields: Mapping[str, Any]) -> bool:
         """News of a call: whether it is a step's, which is shown in its plan and not as a call of its own."""
-        for run in reversed(self._runs):
-            if call_id.startswith(run.calls):
-                run.hear(call_id.removeprefix(run.calls), fields)
-                return True
-        return False
+        run = self._of(call_id)
+        if run is not None:
+            run.hear(call_id.removeprefix(run.calls), fields)
+        return run is not None
+
+    def _of(self, call_id: str) -> _Run | None:
+        return next((run for run in reversed(self._runs) if call_id.startswith(run.calls)), None)
 
 
 def _ordinary(plan: Plan) -> Plan:

@@ -162,7 +162,7 @@ class Outline:
         return {"text/plain": str(self), "text/html": self._html(), "text/markdown": self._markdown()}
 
     def _html(self) -> str:
-        head = "".join(f'<th scope="col">{name}</th>' for name in self._columns())
+        head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in self._columns())
         rows = "".join(f"<tr>{''.join(map(_cell, self._cells(row)))}</tr>" for row in self.rows)
         notes = "".join(f"<p>{escape(plain(note))}</p>" for note in self.notes)
         caption = f"<caption>{self.head.capitalize()}</caption>"

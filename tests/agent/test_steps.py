@@ -65,6 +65,7 @@ def test_entries_appear_at_once_and_move(hosted: Hosted) -> None:
     turn = session.prompt("go")
     until(session, pending(1))
     until(session, lambda state: state.plan and "approval" in (step_of(state.plan[1]).note or ""))  # type: ignore[union-attr]
+    assert session.permissions[0].request.description == "Step r."
     assert [entry.content for entry in session.plan] == [
         'b: create(database="prod")',
         "r: restore(backup=← b.id)",

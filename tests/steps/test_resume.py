@@ -224,7 +224,9 @@ async def test_secrets_are_not_written_and_are_asked_for_again() -> None:
     assert (await go_on(fresh, run_id, steps))["status"] == "ok"
     with closing(RunFile()) as file:
         dump = "\n".join(map(str, file.connection.iterdump()))
-    assert "hunter22" not in dump and b"hunter22".hex() not in dump.lower() and "4711" not in dump
+    assert (
+        "hunter22" not in dump and b"hunter22".hex() not in dump.lower() and "4711-secret" not in dump
+    )  # a time may have the digits
 
 
 async def test_a_plan_whose_tools_have_changed_is_refused() -> None:
