@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any, cast
 
 from ..errors import AcpError, StepsRefused
 from ..kernel.display import Output
-from ..notebook import Session
+from ..notebook import Session, current
 from ..plan import yaml
 from ..protocol.connection import StepsOutline
 from ..session.steps import StepsLook
@@ -37,17 +36,39 @@ def steps(call: Invocation) -> None:
 
     They are those of all your notebooks. %acp steps resume RUN goes on with one that did not end well.
     """
-    from ..steps.past import all_runs, opened
+    from ..steps.record import runs
 
-    with opened() as file:
-        runs = all_runs(file)[:LISTED]
-        for run in reversed(runs):
-            ended = run.status or ("running" if file.is_held(run.number) else "interrupted")
-            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.began))
-            said = [run.run_id[:8], when, run.name, _count(len(run.steps)), ended]
-            print(plain("  ".join(filter(None, said))))
-    if not runs:
+    found = runs()[:LISTED]
+    for run in reversed(found):
+        print(plain(f"{run}"))
+    if not found:
         print("Nothing has run yet: %acp steps run FILE runs steps, and so does the agent by execute_plan.")
+
+
+def show(call: Invocation) -> None:
+    """Show what happened in a run, or write it to a file.
+
+    RUN is its id, or the beginning of it. PATH ends with .json for the record, with .ipynb or .py for the
+    same as a notebook or a script that can be run; --format says so where it does not, and without PATH
+    prints it. A file that exists is overwritten only with --force.
+    """
+    from ..steps.record import record
+
+    run_id, _, path = call.text.partition(" ")
+    if not run_id:
+        raise AcpError(f"this is used as {call.command.usage}; %acp steps lists the runs")
+    found, format = record(_run_id(run_id)), call.options.get("format")
+    if path := path.strip():
+        found.export(path, format, force="force" in call.options)
+        print(f"Wrote {path}")
+    elif format is not None:
+        print(found.to(format), end="")
+    else:
+        Output(cast(Any, found)._repr_mimebundle_())
+        session = current()
+        plan = session.plans.get(f"steps-{found.run_id[:8]}") if session is not None else None
+        if plan is not None:
+            _draw(plan.to("mermaid"))
 
 
 def check(call: Invocation) -> None:
@@ -127,9 +148,10 @@ def _resume(call: Invocation) -> Turn:
     given = read_steps(replace(call, text=where.strip())) if where.strip() else None
     again = call.options["again"].split(",") if "again" in call.options else ()
     session, approve = session_for(call), "approve" in call.options
-    run_id = run_id.removeprefix("steps-")  # as its plan is called
     return _started(
-        call, session, lambda: session.start_resume(run_id, steps=given, again=again, approve=approve)
+        call,
+        session,
+        lambda: session.start_resume(_run_id(run_id), steps=given, again=again, approve=approve),
     )
 
 
@@ -144,10 +166,6 @@ def _started(call: Invocation, session: Session, begin: Callable[[], Turn]) -> T
     turn = session.host.call(start)
     hand_out(call, turn, name)
     return turn
-
-
-def _count(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps:,} steps"
 
 
 def _look(call: Invocation) -> StepsLook:
@@ -173,7 +191,17 @@ def _all_told() -> Generator[None]:
 
 def _show(outline: StepsOutline) -> None:
     Output(cast(Any, outline)._repr_mimebundle_())
-    Output({"text/markdown": cast(Any, Diagram(outline.diagram))._repr_markdown_(), "text/plain": ""})
+    _draw(outline.diagram)
+
+
+def _draw(diagram: str) -> None:
+    """Draw what depends on what, where the page can."""
+    Output({"text/markdown": cast(Any, Diagram(diagram))._repr_markdown_(), "text/plain": ""})
+
+
+def _run_id(word: str) -> str:
+    """The id of a run; its plan is called `steps-` and the beginning of it."""
+    return word.removeprefix("steps-")
 
 
 def read_steps(call: Invocation) -> Any:

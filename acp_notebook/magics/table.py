@@ -46,6 +46,7 @@ _READ = tuple(name for name, format in FORMATS.items() if format.parse)
 _PLAN_FILES = (*(suffix for name in _READ for suffix in FORMATS[name].suffixes), ".txt")
 
 
+_STEP_FORMATS = suggest.words("json", "ipynb", "py")
 _STEPS = suggest.first(suggest.either(suggest.variables, suggest.files(steps.SUFFIXES)))
 
 
@@ -206,6 +207,16 @@ _ROWS = (
         _STEPS,
         run_async=steps.run_async,
         cell="the steps, as JSON or YAML",
+    ),
+    Command(
+        "steps show",
+        steps.show,
+        "RUN [PATH]",
+        (
+            Option("format", "json, ipynb or py; told by the suffix by default", "F", _STEP_FORMATS),
+            Option("force", "overwrite a file that exists"),
+        ),
+        suggest.either(suggest.runs, suggest.files()),
     ),
     Command(
         "steps resume",

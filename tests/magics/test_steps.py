@@ -87,7 +87,7 @@ def test_running_waits_and_is_listed(stepping: Cells) -> None:
     assert "✓ 2. r: restore(backup=← b.id)" in ran.text and '→ "restored bk-prod"' in ran.text
     assert stepping.run("turn.stop_reason").value == "end_turn"
     before = stepping.run("%acp steps").lines
-    assert before[-1].endswith("  backups  2 steps  ok")
+    assert "ok" in before[-1] and "2 steps  backups · stepper" in before[-1]
     stepping.run("%acp steps run listed --bg --out later\nlater.wait()")
     assert stepping.run("%acp steps").lines[-1] != before[-1]
 
@@ -108,7 +108,22 @@ def test_a_run_that_did_not_end_well_goes_on(stepping: Cells) -> None:
     refused["now"] = False
     assert '→ "now"' in stepping.run(f"%acp steps resume {run_id}").text
     assert stepping.fails("%acp steps resume").startswith("this is used as %acp steps resume RUN")
-    assert stepping.run("%acp steps").lines[-1].endswith("ok")
+    assert "ok" in stepping.run("%acp steps").lines[-1]
+
+
+def test_a_run_is_shown_and_written(stepping: Cells) -> None:
+    stepping.variables["listed"] = STEPS
+    stepping.run("%acp steps run listed")
+    run_id = stepping.run("%acp steps").lines[-1].split()[0]
+    assert "restored bk-prod" in stepping.run(f"%acp steps show {run_id}").text
+    assert json.loads(stepping.run(f"%acp steps show {run_id} --format json").text)["status"] == "ok"
+    for name in ("a.json", "a.py", "a.ipynb"):
+        assert stepping.run(f"%acp steps show steps-{run_id} {name}").lines == [f"Wrote {name}"]
+    assert "create(" in Path("a.py").read_text()
+    assert "exists" in stepping.fails(f"%acp steps show {run_id} a.py")
+    stepping.run(f"%acp steps show {run_id} a.py --force")
+    assert stepping.fails("%acp steps show ffffffff").startswith("there is no run 'ffffffff'")
+    assert "--format" in suggestions(f"steps show {run_id} --", {})[1]
 
 
 def test_tab_knows_files_and_variables(stepping: Cells) -> None:
