@@ -45,7 +45,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from ..errors import StepsRefused
 from ..masking import marked
 from ..protocol.messages import ToolCallContentChunk
-from ..steps.calls import StepCall
+from ..steps.calls import MAY_HAVE_RUN, StepCall
 from ..steps.outline import Outline
 from .approvals import Approvals
 from .model_plan import ModelPlan
@@ -300,7 +300,11 @@ class SessionCapability(AbstractCapability[Any]):
         about = [await self._about(ctx, call, requests) for call in requests.approvals]
         async with asyncio.TaskGroup() as group:  # all cards at once, answered in any order
             tasks = [
-                group.create_task(self.approvals.decide(ctx, call, self._definition(ctx, call), metadata))
+                group.create_task(
+                    self.approvals.decide(
+                        ctx, call, self._definition(ctx, call), metadata, again=MAY_HAVE_RUN in metadata
+                    )
+                )
                 for call, metadata in zip(requests.approvals, about, strict=True)
             ]
         decisions = [task.result() for task in tasks]

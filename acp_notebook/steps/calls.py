@@ -136,7 +136,7 @@ class Calls:
 
     async def _allowed(self, call: StepCall, question: str | None) -> StepCall:
         """The call, with the arguments that a person allows it with. Raises `ApprovalRequired`, `Denied`."""
-        metadata = {call.tool_call_id: {"reason": question, MAY_HAVE_RUN: True}}
+        metadata = {call.tool_call_id: {"description": question, MAY_HAVE_RUN: True}}
         requests = DeferredToolRequests(approvals=[call], metadata=metadata)
         results = await self._manager.resolve_deferred_tool_calls(requests)
         match results and results.to_tool_call_results().get(call.tool_call_id):

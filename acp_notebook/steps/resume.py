@@ -153,16 +153,16 @@ class Resumption:
             if step.tool.options.idempotent or step_id in self.wish.again:
                 continue
             if step.for_each is not None and (known.items or known.elements):
-                yield from (((step_id, item), _MAY_HAVE_RUN) for item in known.items)
+                yield from (((step_id, item), _may_have_run(step_id)) for item in known.items)
                 yield from (
-                    ((step_id, item), _HAS_RUN)
+                    ((step_id, item), _has_run(step_id))
                     for item in known.elements
                     if item not in elements.get(step_id, ())
                 )
             elif known.may_have_run:
-                yield (step_id, None), _MAY_HAVE_RUN
+                yield (step_id, None), _may_have_run(step_id)
             elif known.status == "ok":
-                yield (step_id, None), _HAS_RUN
+                yield (step_id, None), _has_run(step_id)
 
     def go_on(self, taken: Taken, steps: Sequence[Step], secrets: Sequence[str], *, ordered: bool) -> Journal:
         """The run's journal, from here on. Raises `DatabaseError`."""
@@ -180,8 +180,12 @@ class Resumption:
         return journal
 
 
-_MAY_HAVE_RUN = "It was running when the run ended, and may have run already."
-_HAS_RUN = "It has run already, and its result was not kept: it would run a second time."
+def _may_have_run(step_id: str) -> str:
+    return f"Step {step_id!r} was running when the run ended, and may have run already."
+
+
+def _has_run(step_id: str) -> str:
+    return f"Step {step_id!r} has run already, and its result was not kept: it would run a second time."
 
 
 def _missed(value: Any) -> bool:

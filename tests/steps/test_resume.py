@@ -13,14 +13,15 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import SecretStr
-from pydantic_ai import Tool
+from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 
-from acp_notebook import Sharable, StepOptions, StepToolset
+from acp_notebook import Call, Say, ScriptedModel, Sharable, StepOptions, StepToolset
 from acp_notebook.steps.events import RunStarted, StepEnded
 from acp_notebook.steps.journal import RunFile
-from acp_notebook.steps.resume import Resume
+from acp_notebook.steps.resume import Resume, resuming
 from harness.journal import go_on, kill, rows, run, watched
+from harness.sessions import pending, until
 from harness.steps import execute, reference, step
 
 Any_ = Annotated[Any, Sharable()]
@@ -129,8 +130,8 @@ async def test_what_was_running_at_a_kill_is_asked_about(allowed: bool | None) -
         again = await go_on(tools.toolset(), run_id)
         assert again["steps"]["b"]["status"] == "denied"
     if allowed is not None:
-        reason = "It was running when the run ended, and may have run already."
-        assert asked == [("fragile", {"reason": reason, "may_have_run": True})]
+        said = "Step 'b' was running when the run ended, and may have run already."
+        assert asked == [("fragile", {"description": said, "may_have_run": True})]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,47 @@ async def test_a_result_that_a_person_knows_is_taken() -> None:
     assert answer["results"] == {"a": 1, "b": 7, "c": 7} and tools.ran == ["number", "fragile", "number"]
     said = await go_on(tools.toolset(), run_id, wish={"done": {"x": 7}})
     assert "nothing is left to do" in said
+
+
+class Resuming(StepToolset):
+    """Goes on with a run whatever its agent asks for."""
+
+    run_id = ""
+
+    async def call_tool(self, name: str, tool_args: Any, ctx: Any, tool: Any) -> Any:
+        token = resuming.set(Resume(self.run_id))
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        finally:
+            resuming.reset(token)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_in_a_session_a_card_says_so_and_no_rule_answers_it(hosted: Any, gated: bool) -> None:
+    tools = Tools()
+    made = [tools.number, Tool(tools.fragile, requires_approval=gated)]
+    tools.fails = False
+    run_id, _ = asyncio.run(run(StepToolset([tools.number, tools.fragile]), *STEPS))
+    kill(run_id, 3)
+    toolset = Resuming(made)
+    toolset.run_id = run_id
+    model = ScriptedModel()
+
+    @model.script("go")
+    def go(turn: Any) -> Any:
+        yield Call("execute_plan", steps=[])
+        yield Say("done")
+
+    session = hosted(Agent(model, toolsets=[toolset]))
+    session.rules.add("allow", "fragile")
+    turn = session.prompt("go")
+    until(session, pending(1))
+    (request,) = session.permissions
+    assert request.tool_call.name == "fragile"
+    assert "may have run already" in (request.request.description or "")
+    request.allow()
+    turn.wait(20)
+    assert tools.ran == ["number", "fragile", "number", "fragile", "number"]
 
 
 async def test_a_handle_is_not_kept_and_its_step_runs_again_when_it_is_needed() -> None:
