@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -22,6 +22,9 @@ from ..steps.toolset import EXECUTE_PLAN, StepToolset
 from .capability import SessionCapability
 from .scripted import Call, Result, Say, ScriptedModel, Turn
 from .step_tools import outlined
+
+#: What an outline says where `execute_plan` itself needs approval.
+WHOLE = "A person approves the plan as a whole before its first step."
 
 
 @dataclass(slots=True)
@@ -94,5 +97,8 @@ class Look(SessionCapability):
         tool = (tools or {}).get(EXECUTE_PLAN)
         if tool is None or not isinstance(tool.toolset, StepToolset):
             raise self.offer.withheld(EXECUTE_PLAN) or without_steps(self.agent)
-        self.outline = await outlined(tool, self.steps, ctx, self.foreseen)
+        outline = await outlined(tool, self.steps, ctx, self.foreseen)
+        if outline is not None and tool.tool_def.kind == "unapproved":
+            outline = replace(outline, notes=(WHOLE, *outline.notes))
+        self.outline = outline
         raise Looked

@@ -102,8 +102,6 @@ async def outlined(
     if not isinstance(toolset, StepToolset):
         return None
     checked, notes = await toolset.check(steps, ctx)
-    if tool.tool_def.kind == "unapproved":
-        notes = ["A person approves the plan as a whole before its first step.", *notes]
     return outline(checked, foreseen, parallel=toolset.parallel, notes=notes)
 
 

@@ -185,6 +185,7 @@ def test_a_plan_approved_as_a_whole_is_seen_first_and_gated_steps_still_ask(host
     assert request.tool_call.name == "execute_plan" and not session.plans
     assert 'b  create(database="prod")' in (request.preview or "")
     assert "restore(backup=← b.id)  · asks a person first" in (request.preview or "")
+    assert session.preview_steps(steps).notes[0].startswith("A person approves the plan as a whole")
     request.allow()
     until(session, lambda state: [p.request.tool_call.name for p in state.pending] == ["restore"])
     session.permissions[0].deny()
