@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 #: Runs that are kept, and bytes of the file from which on there may be fewer.
 RUNS, BYTES = 200, 2_000_000_000
 #: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
-PAUSE, AHEAD, AT_ONCE = 0.005, 100, 20
+PAUSE, AHEAD, AT_ONCE = 0.005, 100, 10
 
 MIGRATIONS = (
     """

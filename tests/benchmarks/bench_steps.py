@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3  # noqa: F401, a kernel has it, and the next
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import Annotated, Any
 
 os.environ["PYDANTIC_AI_NO_BANNER"] = "1"
 
+import jupyter_core.paths  # noqa: F401
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
@@ -141,6 +144,12 @@ def measure(side: str, name: str, *options: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["JUPYTER_DATA_DIR"] = folder  # where the runs are written down
+        compare()
+
+
+def compare() -> None:
     sides = ["ours", "peer"] if "CONCIERGE_PYTHON" in os.environ else ["ours"]
     for name in PLANS if len(sys.argv) < 2 else sys.argv[1:]:
         rounds = [{side: measure(side, name) for side in sides} for _ in range(ROUNDS)]
