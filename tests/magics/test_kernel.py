@@ -133,7 +133,7 @@ def test_the_plan_is_live_as_the_last_value_of_its_cell(page: Frontend) -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("%acp st", ["start", "status"]),
+        ("%acp st", ["start", "steps", "status"]),
         ("%acp plan e", ["export"]),
         ("plan = %acp plan m", ["move"]),
         ("if True:\n    %acp ca", ["cancel"]),
