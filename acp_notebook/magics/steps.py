@@ -14,6 +14,7 @@ from ..errors import AcpError, StepsRefused
 from ..kernel.display import Output
 from ..notebook import Session, current
 from ..plan import yaml
+from ..plan.runs import run_of
 from ..protocol.connection import StepsOutline
 from ..session.steps import StepsLook
 from ..session.turn import Turn
@@ -23,6 +24,7 @@ from .ask import hand_out, variable_name
 from .command import Invocation
 from .plan_file import Diagram
 from .start import session_for
+from .suggest import LAST_RUN
 
 #: The files that steps are read from.
 SUFFIXES = (".json", ".yaml", ".yml", ".md", ".txt")
@@ -48,9 +50,9 @@ def steps(call: Invocation) -> None:
 def show(call: Invocation) -> None:
     """Show what happened in a run, or write it to a file.
 
-    RUN is its id, or the beginning of it. PATH ends with .json for the record, with .ipynb or .py for the
-    same as a notebook or a script that can be run; --format says so where it does not, and without PATH
-    prints it. A file that exists is overwritten only with --force.
+    RUN is its id or the beginning of it, or `last`: this session's latest one. PATH ends with .json for the
+    record, with .ipynb or .py for the same as a notebook or a script that can be run; --format says so where
+    it does not, and without PATH prints it. A file that exists is overwritten only with --force.
     """
     from ..steps.record import record
 
@@ -122,9 +124,9 @@ async def run_async(call: Invocation) -> Turn:
 def resume(call: Invocation) -> Turn:
     """Go on with a run that did not end well, and wait.
 
-    RUN is its id, or the beginning of it. Steps that ended well are not repeated; of one that may have run
-    when the kernel ended you are asked, unless --again names it. Where secrets among the steps were not
-    written down, give the steps again, as a file or a variable.
+    RUN is its id or the beginning of it, or `last`: this session's latest one. Steps that ended well are not
+    repeated; of one that may have run when the kernel ended you are asked, unless --again names it. Where
+    secrets among the steps were not written down, give the steps again, as a file or a variable.
     """
     turn = _resume(call)
     return turn if "bg" in call.options else turn.wait()
@@ -142,16 +144,17 @@ def _begin(call: Invocation) -> Turn:
 
 
 def _resume(call: Invocation) -> Turn:
-    run_id, _, where = call.text.partition(" ")
-    if not run_id:
+    word, _, where = call.text.partition(" ")
+    if not word:
         raise AcpError(f"this is used as {call.command.usage}; %acp steps lists the runs")
+    run_id = _run_id(word)
     given = read_steps(replace(call, text=where.strip())) if where.strip() else None
     again = call.options["again"].split(",") if "again" in call.options else ()
     session, approve = session_for(call), "approve" in call.options
     return _started(
         call,
         session,
-        lambda: session.start_resume(_run_id(run_id), steps=given, again=again, approve=approve),
+        lambda: session.start_resume(run_id, steps=given, again=again, approve=approve),
     )
 
 
@@ -200,8 +203,15 @@ def _draw(diagram: str) -> None:
 
 
 def _run_id(word: str) -> str:
-    """The id of a run; its plan is called `steps-` and the beginning of it."""
-    return word.removeprefix("steps-")
+    """The id of a run; its plan is called `steps-` and the beginning of it. Raises `AcpError` for a `last`
+    that there is not."""
+    if word != LAST_RUN:
+        return word.removeprefix("steps-")
+    session = current()
+    shown = map(run_of, session.plans.values()) if session is not None else ()
+    if not (known := list(filter(None, shown))):
+        raise AcpError("no run of steps has begun in this session: %acp steps lists those of others")
+    return known[-1]
 
 
 def read_steps(call: Invocation) -> Any:

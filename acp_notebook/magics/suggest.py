@@ -12,6 +12,9 @@ from ..notebook import current, sessions
 from ..plan import PRIORITIES, STATUSES
 from .command import Completer, Place
 
+#: Names the run of steps that began last in the session.
+LAST_RUN = "last"
+
 
 def modes(place: Place) -> Iterable[str]:
     """Modes of the current session."""
@@ -93,14 +96,14 @@ def rules(place: Place) -> Iterable[str]:
 
 
 def runs(place: Place) -> Iterable[str]:
-    """Ids of the runs of steps that are written down, the latest first."""
+    """What names a run of steps: `last`, and the ids of those that are written down, the latest first."""
     from ..steps.past import all_runs, opened
 
     if place.words:
         return ()
     try:
         with opened() as file:
-            return [run.run_id[:8] for run in all_runs(file)]
+            return [LAST_RUN, *(run.run_id[:8] for run in all_runs(file))]
     except AcpError:
         return ()
 

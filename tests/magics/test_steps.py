@@ -104,7 +104,8 @@ def test_a_run_that_did_not_end_well_goes_on(stepping: Cells) -> None:
     stepping.variables["listed"] = [STEPS[0], step("o", "once")]
     stepping.run("%acp steps run listed")
     run_id = stepping.run("%acp steps").lines[-1].split()[0]
-    assert suggestions("steps resume ", {})[1][0] == run_id
+    assert suggestions("steps resume ", {})[1][:2] == ["last", run_id]
+    stepping.run("%acp steps resume last")
     refused["now"] = False
     assert '→ "now"' in stepping.run(f"%acp steps resume {run_id}").text
     assert stepping.fails("%acp steps resume").startswith("this is used as %acp steps resume RUN")
@@ -112,11 +113,12 @@ def test_a_run_that_did_not_end_well_goes_on(stepping: Cells) -> None:
 
 
 def test_a_run_is_shown_and_written(stepping: Cells) -> None:
+    assert stepping.fails("%acp steps show last").startswith("no run of steps has begun in this session")
     stepping.variables["listed"] = STEPS
     stepping.run("%acp steps run listed")
     run_id = stepping.run("%acp steps").lines[-1].split()[0]
     assert "restored bk-prod" in stepping.run(f"%acp steps show {run_id}").text
-    assert json.loads(stepping.run(f"%acp steps show {run_id} --format json").text)["status"] == "ok"
+    assert json.loads(stepping.run("%acp steps show last --format json").text)["status"] == "ok"
     for name in ("a.json", "a.py", "a.ipynb"):
         assert stepping.run(f"%acp steps show steps-{run_id} {name}").lines == [f"Wrote {name}"]
     assert "create(" in Path("a.py").read_text()
