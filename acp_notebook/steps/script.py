@@ -101,7 +101,10 @@ class _Writer:
     def __post_init__(self) -> None:
         taken = {*_OWN, *dir(builtins), *keyword.kwlist}
         for tool in self.tools.values():
-            taken |= {tool["function"], *(name for names in _BOUND.findall(tool["code"]) for name in names)}
+            taken |= {
+                tool["function"],
+                *(name for names in _BOUND.findall("\n".join(tool["code"])) for name in names),
+            }
         for step in self.steps:
             for key, end in ((step["id"], ""), (f"{step['id']}\0runs", "_runs")):
                 plain = re.sub(r"\W+", "_", step["id"]).strip("_") + end
@@ -119,14 +122,17 @@ class _Writer:
             parts.append("import os\nfrom getpass import getpass\n")
         if any(tool["takes_context"] for tool in self.tools.values()):
             parts.append("from types import SimpleNamespace\n")
-        lines: dict[str, None] = {}
+        code: dict[str, None] = {}
         for name, tool in self.tools.items():
-            code = tool["code"] or (
+            stand_in = (
                 f"def {tool['function']}(**arguments):\n"
-                f"    raise NotImplementedError({f'{name} cannot be imported: call it here'!r})\n"
+                f"    raise NotImplementedError({f'{name} cannot be imported: call it here'!r})"
             )
-            lines[code.strip("\n")] = None
-        parts.append("\n\n".join(sorted(lines, key=lambda code: not code.startswith(("from", "import")))))
+            code.update(dict.fromkeys(tool["code"] or [stand_in]))
+        imports = [line for line in code if line.startswith(("from ", "import "))]
+        parts.append(
+            "\n".join([*sorted(imports, reverse=True), *_spaced(c for c in code if c not in imports)])
+        )
         if self.has_secrets:
             parts.append(f"\n\n{_SECRET}")
         if any(tool["asks"] for tool in self.tools.values()):
@@ -196,6 +202,15 @@ class _Writer:
             ((source, way),) = loop[REFERENCE].items()
             return _way("item", self.values.get(source), (*way, 0), path)
         return _way(self.names[other], self.values.get(other), (), path)
+
+
+def _spaced(code: Iterable[str]) -> Iterable[str]:
+    """Definitions with two empty lines around them; names of values follow one another."""
+    after = True
+    for part in code:
+        is_long = "\n" in part
+        yield ("\n\n" if is_long or after else "") + part
+        after = is_long
 
 
 def _secret(place: Iterable[str]) -> str:
