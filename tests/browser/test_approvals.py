@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -66,7 +67,8 @@ def test_a_change_is_seen_edited_and_written_as_it_was_seen(use_notebook: Use) -
     page.wait_done(1)
     expect(view(page, 1).locator(".acp-message")).to_have_text("wrote b.md")
     answered = view(page, 1).locator(".acp-answered")
-    expect(answered).to_contain_text('write_file(path="b.md"')
+    expect(view(page, 1).locator(".acp-tool-call")).to_contain_text('write_file(path="b.md"')
+    expect(answered).to_contain_text('Allowed by you, in place of write_file(path="notes.md"')
     answered.locator("summary").click()
     expect(answered.locator("dl").nth(0)).to_contain_text('"notes.md"')
     expect(answered.locator("dl").nth(1)).to_contain_text('"b.md"')
@@ -91,3 +93,67 @@ def test_an_answer_is_remembered_as_far_as_was_chosen(use_notebook: Use) -> None
     expect(view(page, 2)).to_contain_text("allowed by rule 1")
     page.run(3)
     expect(page.output(3)).to_contain_text("allow write_file with any arguments (this session)")
+
+
+def test_a_file_that_changes_while_the_card_waits_is_shown_again(use_notebook: Use, tmp_path: Path) -> None:
+    here = WRITER.replace("tempfile.mkdtemp()", repr(str(tmp_path)))
+    page = use_notebook([here, "%acp ask write notes.md"])
+    page.run(0)
+    page.start(1)
+    expect(card(page, 1).locator(".acp-diff")).to_contain_text("-two")
+    (tmp_path / "notes.md").write_text("somebody's\n")
+    first = card(page, 1)
+    first.focus()
+    page.tab.keyboard.press("a")
+    expect(card(page, 1).get_by_role("alert")).to_contain_text("is no longer what was shown")
+    expect(card(page, 1).locator(".acp-diff")).to_contain_text("-somebody's")
+    assert (tmp_path / "notes.md").read_text() == "somebody's\n"
+    card(page, 1).focus()
+    page.tab.keyboard.press("d")
+    page.tab.keyboard.type("leave it")
+    page.tab.keyboard.press("Enter")
+    page.wait_done(1)
+    expect(view(page, 1).locator(".acp-message")).to_have_text("leave it")
+    expect(view(page, 1).locator(".acp-tool-call + .acp-below + .acp-below")).to_contain_text("Denied by you")
+    assert (tmp_path / "notes.md").read_text() == "somebody's\n"
+
+
+HOLDING = """
+%load_ext acp_notebook
+import threading
+from pydantic_ai import Agent
+from acp_notebook import *
+release, model = threading.Event(), ScriptedModel()
+agent = Agent(model, name="holding")
+
+@agent.tool_plain
+def hold() -> str:
+    release.wait(60)
+
+@model.script("hold")
+def holds(turn):
+    yield Call("hold")
+
+@model.script("hello")
+def greets(turn):
+    yield Say("Here I am.")
+
+%acp start agent
+"""
+
+
+def test_a_tool_that_cannot_be_stopped_is_shown_until_it_ends(use_notebook: Use) -> None:
+    page = use_notebook([HOLDING, "%acp ask hold", "%acp ask hello", "%acp status", "release.set()"])
+    page.run(0)
+    page.start(1)
+    expect(view(page, 1).locator(".acp-tool-call")).to_contain_text("running")
+    view(page, 1).get_by_role("button", name="Cancel turn").click()
+    page.wait_done(1)
+    call = view(page, 1).locator(".acp-tool-call")
+    expect(call).to_contain_text("cancelled · its function could not be stopped and is still running")
+    page.run(2)
+    expect(view(page, 2).locator(".acp-message")).to_have_text("Here I am.")
+    page.run(3)
+    expect(page.output(3)).to_contain_text("1 ended call still running")
+    page.run(4)
+    expect(call).to_contain_text("and its result was dropped")
