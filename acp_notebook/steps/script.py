@@ -130,9 +130,7 @@ class _Writer:
             )
             code.update(dict.fromkeys(tool["code"] or [stand_in]))
         imports = [line for line in code if line.startswith(("from ", "import "))]
-        parts.append(
-            "\n".join([*sorted(imports, reverse=True), *_spaced(c for c in code if c not in imports)])
-        )
+        parts.append("\n".join([*sorted(imports, key=_first), *_spaced(c for c in code if c not in imports)]))
         if self.has_secrets:
             parts.append(f"\n\n{_SECRET}")
         if any(tool["asks"] for tool in self.tools.values()):
@@ -202,6 +200,11 @@ class _Writer:
             ((source, way),) = loop[REFERENCE].items()
             return _way("item", self.values.get(source), (*way, 0), path)
         return _way(self.names[other], self.values.get(other), (), path)
+
+
+def _first(line: str) -> tuple[bool, str]:
+    """Sorts imports, those of whole modules first."""
+    return line.startswith("from "), line
 
 
 def _spaced(code: Iterable[str]) -> Iterable[str]:
