@@ -16,6 +16,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=170)
 
 
+@pytest.mark.once
 def test_the_demo_finishes_its_plan_and_says_where_the_exports_are(tmp_path: Path) -> None:
     found = run("demo", "--keep", "kept", folder=tmp_path)
     assert found.returncode == 0, found.stdout + found.stderr
@@ -60,6 +61,7 @@ def test_releases_are_compared_by_number(found: str, lowest: str, enough: bool) 
     assert doctor.at_least(found, lowest) is enough
 
 
+@pytest.mark.once
 def test_lab_opens_a_copy_of_the_lessons_and_keeps_a_changed_one(tmp_path: Path) -> None:
     mine = tmp_path / "acp-lessons" / cli.QUICKSTART
     first = run("lab", "--version", folder=tmp_path)  # the argument is JupyterLab's, which then only prints

@@ -11,6 +11,7 @@ from harness.wire import local_sockets
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+pytestmark = pytest.mark.once
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 

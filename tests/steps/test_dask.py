@@ -17,6 +17,7 @@ from harness import away
 from harness.steps import execute, reference, step
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from harness import away
 from harness.steps import execute, reference, step
 
 ipyparallel = pytest.importorskip("ipyparallel")
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(scope="module")
