@@ -56,7 +56,8 @@ class Script:
         """The script as a file."""
         body = "\n\n".join(self.statements)
         first, _, rest = self.setup.partition("\n")
-        head = "\n".join([json.dumps(title), first, "import asyncio" if self.is_async else "", rest])
+        more = ["import asyncio"] if self.is_async else []
+        head = "\n".join([json.dumps(title, ensure_ascii=False), first, "", *more, rest.lstrip("\n")])
         if self.is_async:  # inside a function the names are local, which changes nothing for the statements
             body = f"async def main():\n{textwrap.indent(body, '    ')}\n\n\nasyncio.run(main())"
         return f"{head.rstrip()}\n\n\n{body}\n"
