@@ -90,7 +90,7 @@ def open_database(tables: Tables, path: Path | None = None) -> sqlite3.Connectio
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(path.with_suffix(".lock")):  # the change to WAL does not wait for others
             _own(path)
-            connection = sqlite3.connect(path, BUSY, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
