@@ -13,7 +13,6 @@ from typing import Any, cast
 from ..errors import AcpError, StepsRefused
 from ..kernel.display import Output
 from ..notebook import Session, current
-from ..plan import yaml
 from ..plan.runs import run_of
 from ..protocol.connection import StepsOutline
 from ..session.steps import StepsLook
@@ -241,6 +240,8 @@ def _parsed(text: str, *, yaml_first: bool = False) -> Any:
         text, yaml_first = fenced[2], (fenced[1] or "").startswith("y")
     if not yaml_first and text.lstrip()[:1] in ("[", "{", ""):
         return text
+    from ..plan import yaml
+
     return _listed(yaml.value(yaml.tree(text), "data"))
 
 

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
@@ -142,7 +142,7 @@ def _use(names: Iterable[str], known: Mapping[str, Any], lines: dict[str, None],
 
 def _is_plain(value: Any) -> bool:
     """Whether a value is written as Python's literals are, and is short."""
-    if not isinstance(value, _PLAIN) or len(text := repr(value)) > _LONGEST:
+    if not isinstance(value, _PLAIN) or len(text := repr(cast(Any, value))) > _LONGEST:
         return False
     try:
         return ast.literal_eval(text) == value
