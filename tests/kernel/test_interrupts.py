@@ -67,7 +67,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Frontend]:
         yield page
 
 
-@pytest.mark.parametrize("by", ["interrupt", "interrupt twice", "thread"])
+@pytest.mark.parametrize("by", ["interrupt", "thread"])
 @pytest.mark.parametrize("wait", WAITS)
 @pytest.mark.parametrize("moment", ["text", "slow", "stubborn", "gated"])
 def test_a_turn_is_ended_at_every_moment(page: Frontend, moment: str, wait: str, by: str) -> None:
@@ -79,9 +79,6 @@ def test_a_turn_is_ended_at_every_moment(page: Frontend, moment: str, wait: str,
     page.wait(lambda: reached.exists() or cell.done, 20, "the moment")
     if by != "thread":
         page.quiet(0.1)  # nothing says from outside that the cell has come to its wait
-        page.interrupt()
-    if by == "interrupt twice" and not cell.done:
-        page.quiet(0.1)
         page.interrupt()
     page.finish(cell, 5)
     if by != "thread":

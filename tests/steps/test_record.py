@@ -18,6 +18,7 @@ from acp_notebook import AcpError, Sharable, StepToolset
 from acp_notebook.steps.record import RunRecord
 from harness.journal import kill, run
 from harness.steps import reference, step
+from harness.wire import local_sockets
 
 Any_ = Annotated[Any, Sharable()]
 
@@ -144,7 +145,7 @@ def test_async_tools_make_an_async_script_and_notebook(tmp_path: Path) -> None:
     answers = "import os; os.environ['IN_PASSWORD'] = 'hunter22'; input = lambda text: 'y'"
     book.cells.insert(1, nbformat.v4.new_code_cell(answers))
     book.cells.append(nbformat.v4.new_code_cell("late"))
-    NotebookClient(book, timeout=60).execute()
+    NotebookClient(book, timeout=60, record_timing=False, config=local_sockets()).execute()
     assert eval(book.cells[-1].outputs[0]["data"]["text/plain"]) == results["late"]
 
 
