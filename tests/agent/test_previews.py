@@ -150,7 +150,8 @@ def test_a_file_that_changes_while_another_card_waits_is_shown_again(start: Host
     until(session, pending(2))
     notes, other = session.permissions
     notes.allow()
-    (folder / "notes.md").write_text("somebody's\n")
+    (folder / "new.md").write_text("somebody's\n")
+    (folder / "new.md").replace(folder / "notes.md")  # in one go: it is looked at meanwhile
     other.allow()
     again = asked(session, 3)
     assert again.tool_call.arguments["path"] == "notes.md" and old(again) == "somebody's\n"
