@@ -51,6 +51,8 @@ LONGEST_WAIT = 366 * 24 * 3600
 DENIED = "The person denied this call; it did not run."
 CANCELLED = "The person cancelled this call; it did not run."
 CHANGED_FILES = "what the call would change is no longer what was shown"
+#: How the reason begins of a call that no person denied.
+DENIED_BY = "denied by "
 DENIED_BY_RULE = "The person has denied all calls like this one; it did not run."
 
 
@@ -231,7 +233,7 @@ class Approvals:
         if rule.decision == "allow":
             self._outbox.tool_call(call.tool_call_id, reason=f"allowed by rule {rule.number}")
             return ToolApproved()
-        self.reasons[call.tool_call_id] = f"denied by rule {rule.number}"
+        self.reasons[call.tool_call_id] = f"{DENIED_BY}rule {rule.number}"
         return ToolDenied(DENIED_BY_RULE)
 
     def _decided(

@@ -31,6 +31,7 @@ from ..steps.events import (
 )
 from ..steps.outline import entries, secrets
 from ..steps.preview import Preview, size
+from .approvals import DENIED_BY
 from .stream import FLUSH_AFTER, Outbox
 
 #: How an outcome is shown as the status of an entry.
@@ -163,7 +164,9 @@ class _Run:
             self._change(step_id, note=f"{element}{WAITS}")
         elif fields.get("left"):
             self._change(step_id, note=f"{element}{fields['left']}")
-        elif (reason := fields.get("reason")) and fields.get("status") not in ("failed", "cancelled"):
+        elif (reason := fields.get("reason")) and (
+            fields.get("status") not in ("failed", "cancelled") or reason.startswith(DENIED_BY)
+        ):  # what else goes with these two is the outcome's error
             self._change(step_id, note=f"{element}{reason}")
         elif facts.note == f"{element}{WAITS}" and fields.get("status") is not None:
             self._change(step_id, note="allowed" if fields["status"] == "in_progress" else None)

@@ -12,7 +12,7 @@ from pydantic_ai import Agent
 
 from acp_notebook import AcpError, ScriptedModel, Session, StepApp, StepOptions, StepToolset
 from acp_notebook.errors import AgentError, ConfigError, StepsRefused, TurnFailed
-from acp_notebook.plan.runs import run_of
+from acp_notebook.plan.runs import run_of, step_of
 from harness.sessions import pending, until
 from harness.steps import reference, step
 
@@ -68,6 +68,9 @@ def test_rules_say_what_will_be_asked(hosted: Hosted, backups: Backups) -> None:
     session.rules.add("deny", "restore", "backup", equals="bk-prod")
     literal = [step("r", "restore", backup="bk-prod")]
     assert session.preview_steps(literal).rows[0].facts[0] == "denied by rule 2"
+    session.run_steps(literal)
+    denied = step_of(session.plan.entries[0])
+    assert denied and denied.note == "denied by rule 2" and backups.ran == []
 
 
 def test_a_run_takes_the_road_of_any_turn(hosted: Hosted, backups: Backups) -> None:
