@@ -108,9 +108,9 @@ def secrets_in(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, str | int | float) and _is_secret(value, name):
         text = _written(value)
         if len(text) >= _SHORTEST:
-            yield text
-            if (escaped := json.dumps(text)[1:-1]) != text:
-                yield escaped
+            yield from dict.fromkeys(
+                (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+            )
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:

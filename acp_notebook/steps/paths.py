@@ -43,26 +43,27 @@ def _enter(value: Any, key: str | int) -> Any:
         if key in mapping:
             return mapping[key]
         # JSON has text keys only, and models write the key "0" as the number
-        other = str(key) if isinstance(key, int) else _index(key)
+        other = str(key) if isinstance(key, int) else index_of(key)
         return mapping[other] if other is not None and other in mapping else _MISSING
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         sequence = cast("Sequence[Any]", value)
         if isinstance(key, str) and key in getattr(sequence, "_fields", ()):  # a named tuple
             return getattr(sequence, key)
-        index = _index(key)
+        index = index_of(key)
         in_range = index is not None and -len(sequence) <= index < len(sequence)
         return sequence[index] if in_range and index is not None else _MISSING
-    name = _names(value).get(str(key))
+    name = field_names(value).get(str(key))
     return _MISSING if name is None else getattr(value, name)
 
 
-def _index(key: str | int) -> int | None:
+def index_of(key: str | int) -> int | None:
+    """A key as an index, which may be written as a text; None when it is none."""
     if isinstance(key, int):
         return key
     return int(key) if key.removeprefix("-").isascii() and key.removeprefix("-").isdigit() else None
 
 
-def _names(value: Any) -> dict[str, str]:
+def field_names(value: Any) -> dict[str, str]:
     """The fields of a model or dataclass: as the declared type calls them, and as attributes."""
     if isinstance(value, BaseModel):
         model = type(value)
@@ -80,7 +81,7 @@ def _offers(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         count = len(cast("Sequence[Any]", value))
         return f"it is a list of {count:,}" + (f", 0 to {count - 1}" if count else "")
-    if names := _names(value):
+    if names := field_names(value):
         return _named(list(names))
     return f"it is of type {type(value).__name__}, which has nothing inside"
 
@@ -131,7 +132,7 @@ def _not_in_object(schema: Mapping[str, Any], path: Place, defs: Mapping[str, An
 
 
 def _not_in_array(schema: Mapping[str, Any], path: Place, defs: Mapping[str, Any]) -> str | None:
-    index = _index(path[0])
+    index = index_of(path[0])
     if index is None:
         return f"there is no {path[0]!r} in it: it is a list, so give an index"
     firsts: Sequence[Any] = schema.get("prefixItems", ())

@@ -16,10 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from ..masking import MASK
-from .paths import NoSuchPath, follow
+from .paths import NoSuchPath, field_names, follow, index_of
 from .plan import ITEM
 from .references import LITERALLY, REFERENCE
 
@@ -85,7 +83,8 @@ def script(
     steps: Sequence[Mapping[str, Any]], tools: Mapping[str, Mapping[str, Any]], values: Mapping[str, Any]
 ) -> Script:
     """The script of `steps` as they were sent. The `values` they had say how parts of one are reached."""
-    writer = _Writer(steps, tools, values)
+    named = {name: {**tool, "function": _called(tool["function"])} for name, tool in tools.items()}
+    writer = _Writer(steps, named, values)
     statements = tuple(writer.statement(step) for step in steps)
     return Script(writer.setup(), statements, any(tool["is_async"] for tool in tools.values()))
 
@@ -217,6 +216,12 @@ def _spaced(code: Iterable[str]) -> Iterable[str]:
         after = is_long
 
 
+def _called(function: str) -> str:
+    """The name of a function that a stand-in may be defined by: that of a tool may be any text."""
+    plain = re.sub(r"\W+", "_", function)
+    return plain if plain.isidentifier() and not keyword.iskeyword(plain) else f"tool_{plain}"
+
+
 def _secret(place: Iterable[str]) -> str:
     name = re.sub(r"\W+", "_", "_".join(place)).upper()
     return f"secret({name!r})"
@@ -238,18 +243,17 @@ def _way(code: str, value: Any, before: Sequence[str | int], path: Sequence[str 
 
 
 def _part(value: Any, key: str | int) -> str:
+    """One key of a path as code: an attribute only where the value has a field that is called so."""
     if isinstance(value, Mapping):
-        mapping = cast("Mapping[Any, Any]", value)
-        other = str(key) if isinstance(key, int) else int(key) if key.removeprefix("-").isdigit() else key
-        return f"[{(key if key in mapping else other)!r}]"
-    if isinstance(value, list | tuple) and isinstance(key, str):
-        return f".{key}" if key in getattr(cast(Any, value), "_fields", ()) else f"[{int(key)}]"
-    if isinstance(value, BaseModel):
-        aliases = {f.serialization_alias: name for name, f in type(value).model_fields.items()}
-        return f".{aliases.get(str(key), key)}"
-    if hasattr(cast(Any, value), "__dataclass_fields__"):
-        return f".{key}"
-    return f"[{key!r}]"
+        other = str(key) if isinstance(key, int) else index_of(key)
+        return f"[{(other if key not in value and other in value else key)!r}]"
+    if isinstance(value, list | tuple):
+        if key in getattr(cast(Any, value), "_fields", ()):
+            return f".{key}"
+        index = index_of(key)
+        return f"[{(key if index is None else index)!r}]"
+    name = field_names(value).get(str(key), "")
+    return f".{name}" if name and _is_name(name) else f"[{key!r}]"
 
 
 def _arguments(given: Mapping[str, str], tool: Mapping[str, Any] | None = None) -> str:

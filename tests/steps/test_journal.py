@@ -18,6 +18,7 @@ from pydantic import BaseModel, SecretStr
 
 from acp_notebook import Sharable, StepToolset
 from acp_notebook.database import database_path
+from acp_notebook.masking import secrets_in
 from acp_notebook.steps import journal
 from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.keep import NotKept, keep, loaded
@@ -118,6 +119,12 @@ def test_what_holds_a_secret_is_not_kept(value: Any) -> None:
     assert kept.form == "lost" and pieces.streams == {}
     assert "hunter22" not in str(kept)
     assert isinstance(loaded(kept, pieces.read), NotKept)
+
+
+def test_a_secret_is_found_however_it_is_written() -> None:
+    secret = 'pä"ss\\word'
+    kept = keep(f"they said {secret}", [*secrets_in({"password": secret})], Pieces())
+    assert kept.form == "lost" and "they said" in str(kept) and "word" not in str(kept)
 
 
 def test_measures_are_no_secrets() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from pydantic_ai import Tool
 
 from acp_notebook import AcpError, Sharable, StepToolset
 from acp_notebook.steps.record import RunRecord
@@ -170,6 +173,29 @@ async def test_a_record_shows_itself_and_is_json() -> None:
         ("b", "ok", "<b>|"),
     ]
     assert runs()[0].run_id == run_id and run_id[:8] in str(runs()._repr_mimebundle_())
+
+
+@dataclass
+class Told:
+    n: int = 1
+
+
+@pytest.mark.parametrize("told", [Told(), {"n": 1}, [1]], ids=["dataclass", "mapping", "list"])
+@pytest.mark.parametrize("key", ["n) ; print('in'", "n\nprint()", "²", "word", "class"])
+async def test_a_way_that_leads_nowhere_is_no_code(told: Any, key: str) -> None:
+    def tell() -> Any:
+        return told
+
+    run_id, answer = await run(
+        StepToolset([tell, Tool(number, name="a.b\nprint()")]),
+        step("t", "tell"),
+        step("n", "a.b\nprint()", value=reference("t", key)),
+    )
+    assert answer["status"] == "error"
+    found = [*ast.walk(ast.parse(record(run_id).to("py")))]
+    assert not [node for node in found if isinstance(node, ast.Name) and node.id == "print"]
+    keys = [node.slice for node in found if isinstance(node, ast.Subscript)]
+    assert key in [node.value for node in keys if isinstance(node, ast.Constant)]
 
 
 async def test_what_a_kill_left_is_unknown_and_pending() -> None:
