@@ -283,8 +283,9 @@ def test_secrets_in_what_a_tool_prints_returns_and_raises_are_masked(hosted: Hos
     for _ in range(2):
         until(session, pending(1))
         assert not [secret for secret in SECRETS if secret in shown(session)]
-        session.permissions[0].allow()
-        until(session, lambda state: not state.pending)
+        request = session.permissions[0]
+        request.allow()
+        until(session, lambda state, id=request.id: id not in [p.request_id for p in state.pending])
     turn.wait(20)
     assert [call.status for call in turn.tool_calls] == ["failed", "completed"]
     assert not [secret for secret in SECRETS if secret in shown(session)]
