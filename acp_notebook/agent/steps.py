@@ -179,7 +179,7 @@ class _Run:
         facts = step_of(self._entries[self._at[step_id]]) or StepFacts()
         if outcome.status == "cancelled" and facts.note == WAITS:  # so its tool has not been called
             error = "cancelled while it waited for approval: it did not run"
-            outcome = replace(outcome, started=None, error=error)
+            outcome = outcome._replace(started=None, error=error)
         self._outcomes[step_id] = outcome
         hidden = self._secrets.get(step_id, ())
         error = outcome.error or (f"{outcome.because} did not go well" if outcome.because else None)

@@ -59,16 +59,20 @@ def _statuses(run: Run) -> dict[str, Any]:
     """A status for each step; in a long plan one for each row of steps that ended alike."""
     failures = sum(outcome.error is not None for outcome in run.outcomes.values())
     room = max(40, min(300, ERRORS // max(1, failures)))
-    said = ((step.step_id[:80], _status(run.outcomes[step.step_id], room)) for step in run.steps)
+
+    def status_of(step: Step) -> Any:
+        return _status(run.outcomes[step.step_id], room)
+
     if len(run.steps) <= _ROWS:
-        return dict(said)
+        return {step.step_id[:80]: status_of(step) for step in run.steps}
     rows: dict[str, Any] = {}
-    for status, group in groupby(said, key=lambda row: row[1]):
+    for status, group in groupby(run.steps, key=status_of):
         if len(rows) == _ROWS:
             rows["…"] = "more steps ended in other ways: read_step tells of each"
             break
-        ids = [step_id for step_id, _ in group]
-        rows[ids[0] if len(ids) == 1 else f"{ids[0]} … {ids[-1]} ({len(ids):,} steps)"] = status
+        steps = list(group)
+        first, last = steps[0].step_id[:80], steps[-1].step_id[:80]
+        rows[first if len(steps) == 1 else f"{first} … {last} ({len(steps):,} steps)"] = status
     return rows
 
 

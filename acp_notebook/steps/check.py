@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..describe import described
 from ..errors import StepProblem, StepsRefused
@@ -25,11 +27,15 @@ from .references import (
     Place,
     Reference,
     parse,
+    reference,
     references,
     resolve,
 )
 from .tools import StepTool
 
+_JSON = frozenset({str, int, float, bool, type(None)})
+#: How deep JSON may nest. What is passed as literal data may be deeper than arguments that are looked into.
+_DEEPEST = 200
 _ANYTHING: Mapping[str, Any] = {}
 #: So many names are listed where one is unknown.
 _NAMED = 30
@@ -63,55 +69,62 @@ def check(raw: Any, tools: Mapping[str, StepTool], limits: Limits = DEFAULT_LIMI
         StepsRefused: with every problem that was found. Nothing has run.
     """
     reading = read(raw, limits)
-    text, is_exact = _text(reading.steps)
-    if not reading.problems and len(text) > limits.size + _OWN * len(reading.steps):
+    before = _Before(reading.steps)
+    problems: list[StepProblem] = []
+    steps: list[Step] = []
+    is_exact = True
+    for step in reading.steps:
+        if (alike := before.alike(step)) is not None:
+            steps.append(alike)
+            continue
+        checked = _Check(step, tools, before)
+        problems += checked.problems
+        before.returns.setdefault(step.step_id, checked.returns)
+        if checked.step is not None:
+            steps.append(checked.step)
+            before.learn(checked.step)
+            is_exact = is_exact and _is_json(step.sent)
+    if problems := [*reading.problems, *problems]:
+        raise StepsRefused(problems)
+    text = _text([step.sent for step in reading.steps], is_exact)
+    if len(text) > limits.size + _OWN * len(steps):
         message = (
             f"is {len(text):,} characters long, and at most {limits.size:,} may be sent: "
             "pass large values by reference"
         )
-        reading.problems.append(StepProblem("the plan", message))
-    problems = reading.problems
-    before = _Before({step.step_id: step.number for step in reversed(reading.steps)})
-    steps: list[Step] = []
-    for step in reading.steps:
-        checked = _Check(step, tools, before)
-        problems += checked.problems
-        if checked.step is not None:
-            steps.append(checked.step)
-        before.returns.setdefault(step.step_id, checked.returns)
-    if problems:
-        raise StepsRefused(problems)
+        raise StepsRefused([StepProblem("the plan", message)])
     return Checked(tuple(steps), reading.notes, text, is_exact)
 
 
-def _text(steps: Iterable[RawStep]) -> tuple[str, bool]:
-    plain = [
-        {"id": step.step_id, "tool": step.tool, "args": step.args}
-        if step.for_each is None and step.when is None
-        else {
-            "id": step.step_id,
-            "tool": step.tool,
-            "args": step.args,
-            **({} if step.for_each is None else {"for_each": step.for_each}),
-            **({} if step.when is None else {"when": step.when}),
-        }
-        for step in steps
-    ]
+def _is_json(value: Any, depth: int = 0) -> bool:
+    """Whether JSON gives a value back as it is."""
+    kind = cast(Any, type(value))
+    if kind is not dict and kind is not list:
+        return kind in _JSON
+    if depth > _DEEPEST or (kind is dict and not all(type(key) is str for key in value)):
+        return False
+    return all(_is_json(item, depth + 1) for item in (value.values() if kind is dict else value))
+
+
+def _text(steps: list[dict[str, Any]], is_exact: bool) -> str:
+    if is_exact:
+        with suppress(PydanticSerializationError):  # for one, half of a surrogate pair
+            return to_json(steps).decode()
     try:
-        return json.dumps(plain), True
-    except TypeError:
-        return json.dumps(plain, default=described, skipkeys=True), False
-    except (ValueError, RecursionError):  # told with its place by the check of its step
-        return "", False
+        return json.dumps(steps, default=described, skipkeys=True)
+    except (ValueError, RecursionError):
+        message = "holds itself, or is nested too deeply: pass it flatter"
+        raise StepsRefused([StepProblem("the plan", message)]) from None
 
 
 class _Before:
-    """What is known at a step: what those before it return, as JSON Schemas, and the numbers of all steps."""
+    """What is known at a step: what those before it return, as JSON Schemas, and which are right."""
 
-    def __init__(self, order: Mapping[str, int]) -> None:
-        self.order = order
+    def __init__(self, steps: Sequence[RawStep]) -> None:
+        self._steps = steps
         self.returns: dict[str, Mapping[str, Any]] = {}
         self._ways: dict[tuple[int, Place], str | None] = {}
+        self._right: dict[tuple[Any, ...], StepTool] = {}
 
     def impossible(self, step: str, path: Place) -> str | None:
         """Why a step's result cannot have `path`; many steps take the same way into results of one type."""
@@ -120,6 +133,34 @@ class _Before:
         if way not in self._ways:
             self._ways[way] = impossible(schema, path)
         return self._ways[way]
+
+    def is_known(self, step_id: str) -> bool:
+        """Whether the plan has such a step, wherever."""
+        return any(step.step_id == step_id for step in self._steps)
+
+    def learn(self, step: Step) -> None:
+        """Note that nothing is wrong with a step."""
+        plain = step.for_each is None and step.when is None
+        if plain and all(type(node) is Reference for node in step.args.values()):
+            self._right[self._shape(step.tool.name, step.args)] = step.tool
+
+    def alike(self, raw: RawStep) -> Step | None:
+        """The step, if it is right because one of the same shape is: a long plan has few shapes."""
+        if raw.for_each is not None or raw.when is not None:
+            return None
+        args: dict[str, Reference] = {}
+        for name, value in raw.args.items():
+            if (node := reference(value)) is None or node.step not in self.returns:
+                return None
+            args[name] = node
+        if (tool := self._right.get(self._shape(raw.tool, args))) is None:
+            return None
+        self.returns.setdefault(raw.step_id, tool.returns)
+        return Step(raw.step_id, tool, args, uses=tuple({node.step: None for node in args.values()}))
+
+    def _shape(self, tool: str, args: Mapping[str, Reference]) -> tuple[Any, ...]:
+        """What decides whether a step is right that has only references."""
+        return tool, *[(name, node.path, id(self.returns[node.step])) for name, node in args.items()]
 
 
 class _Check:
@@ -200,8 +241,8 @@ class _Check:
         if faults:
             self._faults(faults)
         closed: dict[str, None] = {}
-        for place, reference in self._found:
-            self._reference(reference, place)
+        for place, found in self._found:
+            self._reference(found, place)
             name = str(place[0])
             if (
                 tool is not None
@@ -239,7 +280,7 @@ class _Check:
             before = _listed("the steps before it are", known) if known else "none is before it"
             if step == self._raw.step_id:
                 why = f"is to the step itself: {before}"
-            elif step in self._before.order:
+            elif self._before.is_known(step):
                 why = f"is to a later step: {before}"
             else:
                 why = f"is to a step that there is not: {before}"

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .plan import Step
 
 Status = Literal["ok", "error", "skipped", "denied", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a step ended.
 
     - `started`, `ended`: seconds since the epoch; `started` is None when the step never began

@@ -19,6 +19,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from ..errors import DatabaseError
 from .events import Outcome, Status
 from .keep import WHOLE, is_small_json, keep
@@ -31,7 +33,7 @@ log = logging.getLogger(__name__)
 #: Runs that are kept, and bytes of the file from which on there may be fewer.
 RUNS, BYTES = 200, 2_000_000_000
 #: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
-PAUSE, AHEAD, AT_ONCE = 0.005, 100, 10
+PAUSE, AHEAD, AT_ONCE = 0.005, 250, 5
 
 MIGRATIONS = (
     """
@@ -63,6 +65,7 @@ MIGRATIONS = (
     ) STRICT
     """,
 )
+_END = "UPDATE step_runs SET ended = ?, status = ? WHERE number = ?"
 _ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -148,23 +151,12 @@ class Journal:
 
         `items`: its result is a list of so many, each told of already. `by_hand`: a person gave the result.
         """
-        said: dict[str, Any] = {}
-        if outcome.error is not None:
-            said["error"] = outcome.error
-        if outcome.because is not None:
-            said["because"] = outcome.because
-        if outcome.looks_failed:
-            said["looks_failed"] = True
-        if outcome.may_still_run:
-            said["may_still_run"] = True
-        if by_hand:
-            said["by_hand"] = True
-        if items is not None:
-            said["items"] = items
+        is_plain = outcome.status == "ok" and items is None and not (outcome.looks_failed or by_hand)
         with self._lock:
             self._running = None
-            if self._ahead and not said and outcome.status == "ok" and self._packs(step, outcome):
+            if is_plain and self._ahead and self._packs(step, outcome):
                 return
+            said = _detail(outcome, items, by_hand)
             if items is None and (outcome.status == "ok" or outcome.result is not None):
                 self._value("ended", step, outcome.result, None, outcome, said)
             else:
@@ -191,11 +183,7 @@ class Journal:
     def end(self, status: Status) -> None:
         """The run has ended, and so has the writing."""
         with self._lock:
-            self._commit()
-            self._write(
-                "UPDATE step_runs SET ended = ?, status = ? WHERE number = ?",
-                [(time.time(), status, self._run)],
-            )
+            self._commit((_END, [(time.time(), status, self._run)]))
             self._is_open = False
             self._file.close()
 
@@ -210,7 +198,7 @@ class Journal:
 
     def _pack(self) -> None:
         many, self._many = self._many, []
-        self._row("many", form="json", value=json.dumps(many).encode())
+        self._row("many", form="json", value=to_json(many))
 
     # -- rows ----------------------------------------------------------------------------------------
 
@@ -256,23 +244,25 @@ class Journal:
             self._ahead = 0
             self._commit()
 
-    def _commit(self) -> None:
+    def _commit(self, *more: tuple[str, Sequence[tuple[Any, ...]]]) -> None:
         if self._many:
             self._pack()
-        if self._rows:
-            self._write(_ROW, self._rows)
-            self._rows.clear()
+        rows, self._rows = self._rows, []
+        self._write((_ROW, rows), *more)
 
-    def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        if not self._is_open or self.fault is not None:
+    def _write(self, *statements: tuple[str, Sequence[tuple[Any, ...]]]) -> None:
+        """Execute statements in one transaction, each for all its rows."""
+        executed = [(statement, row) for statement, rows in statements for row in rows]
+        if not executed or not self._is_open or self.fault is not None:
             return
         try:
             with self._file.explained():
-                if len(rows) == 1:
-                    self._connection.execute(statement, rows[0])
+                if len(executed) == 1:
+                    self._connection.execute(*executed[0])
                     return
                 self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany(statement, rows)
+                for statement, row in executed:
+                    self._connection.execute(statement, row)
                 self._connection.execute("COMMIT")
         except DatabaseError as error:
             log.error("a run is not written down any more", exc_info=error)
@@ -281,10 +271,24 @@ class Journal:
                 self._connection.rollback()
 
     def part(self, *row: Any) -> None:
-        self._write("INSERT INTO step_parts VALUES (?, ?, ?, ?, ?)", [(self._run, *row)])
+        self._write(("INSERT INTO step_parts VALUES (?, ?, ?, ?, ?)", [(self._run, *row)]))
 
     def forget(self, event: int) -> None:
-        self._write("DELETE FROM step_parts WHERE run = ? AND event = ?", [(self._run, event)])
+        self._write(("DELETE FROM step_parts WHERE run = ? AND event = ?", [(self._run, event)]))
+
+
+def _detail(outcome: Outcome, items: int | None, by_hand: bool) -> dict[str, Any]:
+    """What else is written of how a step ended, where there is something to say."""
+    said = {"error": outcome.error, "because": outcome.because, "items": items}
+    flags = {
+        "looks_failed": outcome.looks_failed,
+        "may_still_run": outcome.may_still_run,
+        "by_hand": by_hand,
+    }
+    return {
+        **{name: value for name, value in said.items() if value is not None},
+        **{name: True for name, value in flags.items() if value},
+    }
 
 
 class _Parts:

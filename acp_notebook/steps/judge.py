@@ -24,7 +24,8 @@ from .tools import StepTool
 
 _FAILED = frozenset({"error", "failed", "failure"})
 _SIGNS = frozenset({"error", "errors", "status", "ok", "success", "isError", "is_error"})
-_PLAIN = frozenset({str, bool, int, float, list, dict})
+#: Types of what most tools return.
+PLAIN = frozenset({str, bool, int, float, list, dict})
 _BEGINNINGS = ("error:", "error ", "traceback (most recent call last)")
 
 
@@ -69,12 +70,12 @@ def looks_failed(value: Any) -> bool:
 
 def _says(value: Any) -> bool:
     """Whether something is there. The truth of an array cannot be asked for."""
-    return value is not None and (bool(value) if type(value) in _PLAIN else True)
+    return value is not None and (bool(value) if type(value) in PLAIN else True)
 
 
 def kept(value: Any) -> Any:
     """What is kept of what a tool returned: a copy; of an iterator, which can be read once, a list."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return isolated(value)
     if isinstance(value, ToolReturn):
         value = cast("ToolReturn[Any]", value).return_value

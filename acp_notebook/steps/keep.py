@@ -27,7 +27,6 @@ _SMALL, _BITS = 2_000, 10_000
 #: Bytes of what is shown of a value that is not kept.
 _SHOWN = 2_000
 _written = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-_NUMBERS = frozenset({int, bool, type(None)})
 
 
 class Store(Protocol):
@@ -115,16 +114,16 @@ def _streams(read: Callable[[int], bytearray]) -> Iterable[bytearray]:
 
 def _weight(value: Any) -> int:
     """About how many bytes a value has as JSON. Raises `_NotJson`; `_Unfit` when there is a secret in it."""
-    kind = cast("type[Any]", type(value))
+    kind = cast(Any, type(value))
     if kind is str:
         return len(value) + 2
-    if kind is int and value.bit_length() > _BITS:
-        raise _NotJson
-    if kind in _NUMBERS:
+    if kind is int:
+        if value.bit_length() > _BITS:
+            raise _NotJson
         return 8
     if kind is dict:
         weight = 2
-        for key, item in cast("dict[Any, Any]", value).items():
+        for key, item in value.items():
             if type(key) is not str:
                 raise _NotJson
             if says_secret(key):
@@ -132,14 +131,16 @@ def _weight(value: Any) -> int:
             weight += len(key) + _weight(item)
         return weight
     if kind is list:
-        return 2 + sum(map(_weight, cast("list[Any]", value)))
-    if kind is float and math.isfinite(cast(float, value)):
+        return 2 + sum(map(_weight, value))
+    if kind is bool or value is None:
+        return 8
+    if kind is float and math.isfinite(value):
         return 16
     raise _NotJson
 
 
 def is_small_json(value: Any) -> bool:
-    """Whether JSON, in which nothing but ASCII is written, says exactly the same in a few bytes."""
+    """Whether JSON says exactly the same in a few bytes."""
     try:
         return _weight(value) < _SMALL
     except (_NotJson, _Unfit, RecursionError):

@@ -27,6 +27,9 @@ def follow(value: Any, path: Place) -> Any:
         NoSuchPath: naming the keys or the length that there are.
     """
     for at, key in enumerate(path):
+        if type(value) is dict and key in value:  # as most are; the general case takes several times as long
+            value = cast("dict[Any, Any]", value)[key]
+            continue
         found = _enter(value, key)
         if found is _MISSING:
             where = "".join(f"[{step!r}]" for step in path[:at])
@@ -36,8 +39,6 @@ def follow(value: Any, path: Place) -> Any:
 
 
 def _enter(value: Any, key: str | int) -> Any:
-    if type(value) is dict and key in value:  # as most are; the general case takes several times as long
-        return cast("dict[Any, Any]", value)[key]
     if isinstance(value, Mapping):
         mapping = cast("Mapping[Any, Any]", value)
         if key in mapping:

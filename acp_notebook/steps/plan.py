@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .conditions import Condition
 from .references import Reference
@@ -28,18 +28,21 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class RawStep:
-    """One step as it was read: of the right shape, and not yet checked. Its number is 1-based."""
+    """One step as it was read: of the right shape, and not yet checked. Its number is 1-based.
+
+    `sent` is what it was read from, without what was passed over.
+    """
 
     number: int
     step_id: str
     tool: str
     args: dict[str, Any]
+    sent: dict[str, Any]
     for_each: Any = None
     when: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A step that has been checked. `args` are what `references.parse` returns, by name.
 
     `uses` are the ids of the steps that it refers to, wherever in it.

@@ -76,11 +76,11 @@ def _step(number: int, step: dict[str, Any], reading: Reading) -> RawStep | None
         type(step_id) is str
         and type(tool) is str
         and type(args) is dict
-        and step.keys() <= _ALL
+        and (len(step) == 3 or step.keys() <= _ALL)
         and step_id.strip()
     ):
         given = cast("dict[str, Any]", args)  # as most are: nothing has to be read into it
-        return RawStep(number, step_id, tool, given, step.get("for_each"), step.get("when"))
+        return RawStep(number, step_id, tool, given, step, step.get("for_each"), step.get("when"))
     if isinstance(step_id, int) and not isinstance(step_id, bool):
         step_id = str(step_id)
     where = f"step {step_id!r}" if isinstance(step_id, str) and step_id else f"step {number}"
@@ -95,7 +95,8 @@ def _step(number: int, step: dict[str, Any], reading: Reading) -> RawStep | None
     _keys(step, where, reading)
     if len(reading.problems) > before:
         return None
-    return RawStep(number, cast(str, step_id), step["tool"], args, step.get("for_each"), step.get("when"))
+    step = {**{key: step[key] for key in _KEYS if key in step}, "id": step_id, "args": args}
+    return RawStep(number, step["id"], step["tool"], args, step, step.get("for_each"), step.get("when"))
 
 
 def _args(raw: Any, where: str, reading: Reading) -> dict[str, Any]:

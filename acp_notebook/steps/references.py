@@ -68,7 +68,10 @@ def parse(value: Any, place: Place, faults: list[Fault]) -> Any:
         return Literal(raw) if all(map(_unchanged, items, raw)) else Composite(items)
     mapping = cast("dict[str, Any]", value)
     if REFERENCE in mapping:
-        return _reference(mapping, place, faults)
+        found = reference(mapping)
+        if found is None:
+            faults.append(Fault(place, _fault(mapping)))
+        return found
     if len(mapping) == 1 and LITERALLY in mapping:
         return Literal(mapping[LITERALLY])
     parts = {key: parse(item, (*place, key), faults) for key, item in mapping.items()}
@@ -76,32 +79,34 @@ def parse(value: Any, place: Place, faults: list[Fault]) -> Any:
     return Literal(mapping) if same else Composite(parts)
 
 
+def reference(value: Any) -> Reference | None:
+    """The reference that `value` is; None when it is none, or is not written as it should be."""
+    if cast(Any, type(value)) is not dict or len(value) != 1:
+        return None
+    target: Any = value.get(REFERENCE)
+    if cast(Any, type(target)) is not dict or len(target) != 1:
+        return None
+    ((step, path),) = target.items()
+    if cast(Any, type(path)) is not list or not _KEYS.issuperset(map(type, path)):
+        return None
+    return Reference(step, tuple(path))
+
+
 def _unchanged(part: Any, raw: Any) -> bool:
     return part is raw or (type(part) is Literal and part.value is raw)
 
 
-def _reference(mapping: dict[str, Any], place: Place, faults: list[Fault]) -> Reference | None:
+def _fault(mapping: dict[str, Any]) -> str:
     target = mapping[REFERENCE]
     escape = f'to pass it as data, write {{"{LITERALLY}": …}} around it'
     if len(mapping) > 1:
         others = ", ".join(repr(key) for key in mapping if key != REFERENCE)
-        faults.append(
-            Fault(place, f"is a reference with more beside it ({others}): leave that out, or {escape}")
-        )
-    elif not isinstance(target, dict) or len(cast("dict[str, Any]", target)) != 1:
+        return f"is a reference with more beside it ({others}): leave that out, or {escape}"
+    if not isinstance(target, dict) or len(cast("dict[str, Any]", target)) != 1:
         shown = repr(cast(Any, target))[:80]
-        faults.append(
-            Fault(place, f"refers to {shown} and not to exactly one step: write {FORM}, or {escape}")
-        )
-    else:
-        ((step, path),) = cast("dict[str, Any]", target).items()
-        if type(path) is list and _KEYS.issuperset(map(type, cast("list[Any]", path))):
-            return Reference(step, tuple(cast("list[str | int]", path)))
-        shown = repr(cast(Any, path))[:80]
-        faults.append(
-            Fault(place, f"has the path {shown}, which is not a list of keys and indexes: write {FORM}")
-        )
-    return None
+        return f"refers to {shown} and not to exactly one step: write {FORM}, or {escape}"
+    (path,) = cast("dict[str, Any]", target).values()
+    return f"has the path {repr(path)[:80]}, which is not a list of keys and indexes: write {FORM}"
 
 
 def references(node: Any, place: Place = ()) -> Iterator[tuple[Place, Reference]]:

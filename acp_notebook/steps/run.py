@@ -29,7 +29,7 @@ from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, ITEM, Step
 from .references import Reference, resolve
 from .resume import Taken
-from .stretch import Stretch, is_plain
+from .stretch import Stretch
 
 log = logging.getLogger(__name__)
 
@@ -137,9 +137,9 @@ class Run:
                 at += 1
 
     def _is_plain(self, step: Step) -> bool:
-        if not is_plain(step) or step.step_id in self.outcomes:
+        if not step.tool.is_plain or step.for_each is not None or step.step_id in self.outcomes:
             return False
-        return self._question(step, None) is None
+        return not self._taken.questions or self._question(step, None) is None
 
     async def _together(self) -> None:
         ended = {step.step_id: asyncio.Event() for step in self.steps}
@@ -262,7 +262,10 @@ class Run:
         """The arguments of a call, each reference replaced by a copy of its value. Raises `NoSuchPath`."""
 
         if item is _NOTHING:
-            return {name: resolve(node, self._copy) for name, node in step.args.items()}
+            return {
+                name: self._copy(node) if type(node) is Reference else resolve(node, self._copy)
+                for name, node in step.args.items()
+            }
 
         def look_up(reference: Reference) -> Any:
             found = follow(item, reference.path) if reference.step == ITEM else self._look_up(reference)

@@ -7,29 +7,16 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .attempts import called
 from .events import Outcome, StepEnded, StepEvent, StepStarted
-from .judge import StepFailed, failed, judged, said
+from .judge import PLAIN, StepFailed, failed, judged, said
 from .plan import Step
 
 if TYPE_CHECKING:
     from .run import Run
-
-
-def is_plain(step: Step) -> bool:
-    """Whether a step is one call of a function that is not async, without a clock or another try."""
-    tool, options = step.tool, step.tool.options
-    return (
-        tool.function is not None
-        and not tool.is_async
-        and not tool.sent
-        and step.for_each is None
-        and options.timeout is None
-        and not options.retries
-    )
 
 
 class Stretch:
@@ -66,35 +53,37 @@ class Stretch:
             self._run.settle()
 
     def _work(self) -> None:
-        for step in self._steps:
+        run, ended = self._run, None
+        for step in (*self._steps, None):
             with self._lock:
                 if self._left:
                     return
-                outcome = self._run.skips(step)
+                if ended is not None:
+                    self._record(*ended)
+                    self._now = ended = None
+                if step is None:
+                    return
+                outcome = run.skips(step)
                 if outcome is not None:
                     self._record(step, outcome)
                     continue
                 started = time.time()
                 self._now = step, started
-                self._tell(StepStarted, step, started)
-                self._run.began(step)
-            outcome = self._called(step, started)
-            with self._lock:
-                if self._left:
-                    return
-                self._record(step, outcome)
-                self._now = None
+                if run.is_watched:
+                    self._tell(StepStarted(run.run_id, step.step_id, started))
+                run.began(step)
+            ended = step, self._called(step, started)
 
     def _record(self, step: Step, outcome: Outcome) -> None:
         self._run.record(step, outcome)
-        self._tell(StepEnded, step, outcome)
-
-    def _tell(self, kind: Callable[[str, str, Any], StepEvent], step: Step, what: Any) -> None:
         if self._run.is_watched:
-            self._events.append(kind(self._run.run_id, step.step_id, what))
-            if not self._expected:
-                self._expected = True
-                self._loop.call_soon_threadsafe(self._drain)
+            self._tell(StepEnded(self._run.run_id, step.step_id, outcome))
+
+    def _tell(self, event: StepEvent) -> None:
+        self._events.append(event)
+        if not self._expected:
+            self._expected = True
+            self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
         self._expected = False  # before it looks: what comes from now on has a drain of its own
@@ -106,7 +95,7 @@ class Stretch:
         try:
             args = self._run.arguments(step)
             value = called(step.tool, step.tool.validator.validate_python(args))
-            if inspect.isawaitable(value):
+            if type(value) not in PLAIN and inspect.isawaitable(value):
                 value = asyncio.run_coroutine_threadsafe(_awaited(value), self._loop).result()
             return judged(step, value, started)
         except Exception as error:

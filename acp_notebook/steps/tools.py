@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args, get_type_hints
+from weakref import WeakKeyDictionary
 
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets.abstract import ToolsetTool
@@ -16,6 +18,10 @@ STEP_PARAMETERS = "step_parameters"
 #: The key, in the metadata of what is for plans of steps alone, of True: `execute_plan`, `read_step`, and a
 #: tool that steps call as the mode of a session is asked about it.
 OF_STEPS = "of_steps"
+
+
+#: The parameters of functions that take references. To evaluate annotations takes longer than most plans.
+_known: WeakKeyDictionary[Callable[..., Any], frozenset[str]] = WeakKeyDictionary()
 
 
 class Sharable:
@@ -72,6 +78,17 @@ class StepTool:
     function: Callable[..., Any] | None = None
     is_async: bool = True
     sent: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a call is one of a function that is not async, here, without a clock or another try."""
+        options = self.options
+        return (
+            self.function is not None
+            and not (self.is_async or self.sent)
+            and options.timeout is None
+            and not options.retries
+        )
 
     @property
     def takes_more(self) -> bool:
@@ -148,8 +165,14 @@ def _sharable(schema: Any) -> frozenset[str]:
     function = getattr(schema, "function", None)
     if function is None:
         return frozenset()
-    hints = get_type_hints(getattr(function, "func", function), include_extras=True)
-    return frozenset(name for name, hint in hints.items() if name != "return" and _is_sharable(hint))
+    function = getattr(function, "func", function)
+    with suppress(KeyError, TypeError):  # TypeError: there are no weak references to it
+        return _known[function]
+    hints = get_type_hints(function, include_extras=True)
+    found = frozenset(name for name, hint in hints.items() if name != "return" and _is_sharable(hint))
+    with suppress(TypeError):
+        _known[function] = found
+    return found
 
 
 def _is_sharable(annotation: Any) -> bool:

@@ -229,6 +229,25 @@ async def test_limits_of_size_and_depth() -> None:
     assert "is nested more than 64 deep" in await refused(step("a", "show", value=deep))
 
 
+async def test_steps_of_one_shape_are_checked_each_by_its_own_references() -> None:
+    def started(step_id: str, other: str, *path: str) -> dict[str, Any]:
+        return step(step_id, "start", job=reference(other, *path))
+
+    wrong = [
+        (started("a", "b", "frist"), "there is no 'frist' in it"),
+        (started("c", "s0", "first"), "of type string, which has nothing inside"),
+        (started("d", "e", "first"), "the reference to 'e' is to a later step"),
+        (started("e", "e", "first"), "is to the step itself"),
+        (step("f", "submit", job=reference("b", "first")), "takes no references"),
+        (step("g", "start", jobs=reference("b", "first")), "start needs it"),
+        (started("s1", "b", "first"), "both have this id"),
+    ]
+    right = [step("b", "create", database="x"), *(started(f"s{n}", "b", "first") for n in range(3))]
+    refusal = await refused(*right, *(one for one, _ in wrong))
+    for one, message in wrong:
+        assert any(one["id"] in line and message in line for line in refusal.splitlines()), (one, refusal)
+
+
 async def test_a_refusal_does_not_tell_secrets() -> None:
     refusal = await refused(step("a", "show", secret_token=["hunter2"]))
     assert "argument 'secret_token': Input should be a valid string" in refusal
