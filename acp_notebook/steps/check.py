@@ -142,25 +142,29 @@ class _Before:
         """Note that nothing is wrong with a step."""
         plain = step.for_each is None and step.when is None
         if plain and all(type(node) is Reference for node in step.args.values()):
-            self._right[self._shape(step.tool.name, step.args)] = step.tool
+            shape = [step.tool.name, *(self._way(name, node) for name, node in step.args.items())]
+            self._right[tuple(shape)] = step.tool
 
     def alike(self, raw: RawStep) -> Step | None:
         """The step, if it is right because one of the same shape is: a long plan has few shapes."""
         if raw.for_each is not None or raw.when is not None:
             return None
         args: dict[str, Reference] = {}
+        shape: list[Any] = [raw.tool]
         for name, value in raw.args.items():
             if (node := reference(value)) is None or node.step not in self.returns:
                 return None
             args[name] = node
-        if (tool := self._right.get(self._shape(raw.tool, args))) is None:
+            shape.append(self._way(name, node))
+        if (tool := self._right.get(tuple(shape))) is None:
             return None
         self.returns.setdefault(raw.step_id, tool.returns)
-        return Step(raw.step_id, tool, args, uses=tuple({node.step: None for node in args.values()}))
+        uses = tuple({node.step: None for node in args.values()})
+        return Step(raw.step_id, tool, args, None, None, uses)
 
-    def _shape(self, tool: str, args: Mapping[str, Reference]) -> tuple[Any, ...]:
-        """What decides whether a step is right that has only references."""
-        return tool, *[(name, node.path, id(self.returns[node.step])) for name, node in args.items()]
+    def _way(self, name: str, node: Reference) -> tuple[str, Place, int]:
+        """What decides whether an argument is right that is a reference."""
+        return name, node.path, id(self.returns[node.step])
 
 
 class _Check:

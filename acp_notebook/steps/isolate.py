@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-_ATOMS = frozenset({str, bytes, int, float, bool, complex, type(None)})
+#: Types of what cannot change.
+ATOMS = frozenset({str, bytes, int, float, bool, complex, type(None)})
 
 
 def isolated(value: Any) -> Any:
@@ -18,7 +19,7 @@ def isolated(value: Any) -> Any:
     Plain containers, dataclasses, pydantic models and what says how it is copied (arrays, data frames) are
     copied. Any other object is a handle, such as a connection or a browser, and is passed on as itself.
     """
-    if type(value) in _ATOMS:
+    if type(value) in ATOMS:
         return value
     try:
         return _copied(value)
@@ -31,13 +32,18 @@ def isolated(value: Any) -> Any:
 
 def _copied(value: Any) -> Any:
     kind = cast("type[Any]", type(value))
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return value
     if kind is dict:
         mapping = cast("dict[Any, Any]", value)
-        return {key: item if type(item) in _ATOMS else _copied(item) for key, item in mapping.items()}
+        if ATOMS.issuperset(map(type, mapping.values())):
+            return mapping.copy()
+        return {key: item if type(item) in ATOMS else _copied(item) for key, item in mapping.items()}
     if kind is list:
-        return [item if type(item) in _ATOMS else _copied(item) for item in cast("list[Any]", value)]
+        items = cast("list[Any]", value)
+        if ATOMS.issuperset(map(type, items)):
+            return items.copy()
+        return [item if type(item) in ATOMS else _copied(item) for item in items]
     if kind is tuple:
         return tuple(map(_copied, cast("tuple[Any, ...]", value)))
     plain = (dict, list, tuple, set, deque, bytearray, BaseModel)

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 #: Runs that are kept, and bytes of the file from which on there may be fewer.
 RUNS, BYTES = 200, 2_000_000_000
 #: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
-PAUSE, AHEAD, AT_ONCE = 0.005, 250, 5
+PAUSE, AHEAD, AT_ONCE = 0.005, 250, 2
 
 MIGRATIONS = (
     """
@@ -64,6 +64,11 @@ MIGRATIONS = (
         PRIMARY KEY (run, event, stream, part)
     ) STRICT
     """,
+)
+_OLD = "SELECT number FROM step_runs ORDER BY number DESC LIMIT -1 OFFSET ?"  # all but so many
+_USED = (
+    "SELECT (page_count - freelist_count) * page_size "
+    "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
 _END = "UPDATE step_runs SET ended = ?, status = ? WHERE number = ?"
 _ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -393,13 +398,11 @@ def _insert(connection: sqlite3.Connection, beginning: Beginning) -> int:
 
 def _prune(file: RunFile, newest: int) -> None:
     """Let the oldest runs go, except those that are running."""
-    ((pages,), (free,), (size,)) = (
-        file.connection.execute(f"PRAGMA {name}").fetchone()
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    runs = [number for (number,) in file.connection.execute("SELECT number FROM step_runs ORDER BY number")]
-    if (count := max(len(runs) - RUNS, 0)) == 0 and (pages - free) * size > BYTES:
-        count = max(1, len(runs) // 10)
-    for number in runs[:count]:
+    connection = file.connection
+    old = [number for (number,) in connection.execute(_OLD, (RUNS,))]
+    if not old and connection.execute(_USED).fetchone()[0] > BYTES:
+        (count,) = connection.execute("SELECT count(*) FROM step_runs").fetchone()
+        old = [number for (number,) in connection.execute(_OLD, (count - max(1, count // 10),))]
+    for number in reversed(old):
         if number != newest and not file.is_held(number):
-            file.connection.execute("DELETE FROM step_runs WHERE number = ?", (number,))
+            connection.execute("DELETE FROM step_runs WHERE number = ?", (number,))

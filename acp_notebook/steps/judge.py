@@ -104,9 +104,9 @@ def judged(step: Step, value: Any, started: float) -> Outcome:
     if step.for_each is not None:
         return Outcome("ok", started, time.time(), value, looks_failed=any(map(looks_failed, value)))
     value = kept(value)
-    if (reason := failure(step.tool, value)) is not None:
+    if step.tool.options.fail_when is not None and (reason := failure(step.tool, value)) is not None:
         return Outcome("error", started, time.time(), value, reason, looks_failed=True)
-    return Outcome("ok", started, time.time(), value, looks_failed=looks_failed(value))
+    return Outcome("ok", started, time.time(), value, None, None, looks_failed(value))
 
 
 def failed(error: Exception, started: float, may_still_run: bool = False) -> Outcome:

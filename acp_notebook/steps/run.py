@@ -22,7 +22,7 @@ from .events import (
     StepRetried,
     StepStarted,
 )
-from .isolate import isolated
+from .isolate import ATOMS, isolated
 from .journal import Journal
 from .judge import StepFailed, element, failed, judged, said, skipped
 from .paths import NoSuchPath, follow
@@ -274,7 +274,8 @@ class Run:
         return {name: resolve(node, look_up) for name, node in step.args.items()}
 
     def _copy(self, reference: Reference) -> Any:
-        return isolated(self._look_up(reference))
+        value = self._look_up(reference)
+        return value if type(value) in ATOMS else isolated(value)
 
     def _look_up(self, reference: Reference) -> Any:
         try:
