@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
+from urllib.parse import quote
 
 #: What stands for a secret.
 MASK = "••••••"
+#: The key of what stands for a value that an earlier step will have returned. It says no secret itself.
+REFERENCE = "output_by_reference"
 _SECRET = re.compile(r"password|passwd|token|secret|api_?-?key|authorization|credential", re.IGNORECASE)
 #: A number under such a name is a limit or a size (`max_tokens`), and no secret.
 _MEASURE = re.compile(
@@ -26,7 +29,10 @@ _DEPTH = 40
 
 
 class Secret(str):
-    """A text that is a secret whatever it is called."""
+    """A text that is a secret whatever it is called. Its `repr`, also within other values, is masked."""
+
+    def __repr__(self) -> str:
+        return repr(MASK)
 
 
 def declares_secrets(schema: Any) -> bool:
@@ -37,33 +43,57 @@ def declares_secrets(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(declares_secrets, cast("list[Any]", schema)))
 
 
-def marked(value: Any, schema: Any, whole: Any = None, depth: int = 0) -> Any:
-    """`value`, JSON-like, with the texts as `Secret` that its JSON schema says are passwords."""
-    whole = schema if whole is None else whole
-    if not isinstance(schema, Mapping) or depth > _DEPTH:
+def marked(value: Any, schema: Any) -> Any:
+    """`value`, JSON-like, with the texts as `Secret` that are called secrets, or are by its JSON schema."""
+    return _marked_by_name(_marked(value, schema, schema, 0), "")
+
+
+def _marked(value: Any, schema: Any, whole: Any, depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > _DEPTH or is_reference(value):
         return value
     found = cast("Mapping[str, Any]", schema)
     if isinstance(ref := found.get("$ref"), str):
-        value = marked(value, whole.get("$defs", {}).get(ref.rpartition("/")[2]), whole, depth + 1)
+        value = _marked(value, whole.get("$defs", {}).get(ref.rpartition("/")[2]), whole, depth + 1)
     for branch in (*found.get("anyOf", ()), *found.get("oneOf", ()), *found.get("allOf", ())):
-        value = marked(value, branch, whole, depth + 1)
+        value = _marked(value, branch, whole, depth + 1)
     if found.get("format") == "password":  # whatever the model has put there
         return _all_marked(value)
     if isinstance(value, Mapping):
         known, other = found.get("properties", {}), found.get("additionalProperties")
         items = cast("Mapping[str, Any]", value).items()
-        return {name: marked(item, known.get(name, other), whole, depth + 1) for name, item in items}
+        return {name: _marked(item, known.get(name, other), whole, depth + 1) for name, item in items}
     if isinstance(value, list):
-        return [marked(item, found.get("items"), whole, depth + 1) for item in cast("list[Any]", value)]
+        return [_marked(item, found.get("items"), whole, depth + 1) for item in cast("list[Any]", value)]
     return value
 
 
 def _all_marked(value: Any) -> Any:
-    if isinstance(value, str):
+    if type(value) is str:
         return Secret(value)
     if isinstance(value, Mapping):
         return {name: _all_marked(item) for name, item in cast("Mapping[str, Any]", value).items()}
     return [_all_marked(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _marked_by_name(value: Any, name: str) -> Any:
+    if type(value) is str:
+        return Secret(value) if says_secret(name) else value
+    if isinstance(value, dict):
+        mapping = cast("dict[Any, Any]", value)
+        if is_reference(mapping):
+            return mapping
+        hidden = says_secret(name)
+        return {key: _marked_by_name(item, name if hidden else str(key)) for key, item in mapping.items()}
+    if isinstance(value, list):
+        return [_marked_by_name(item, name) for item in cast("list[Any]", value)]
+    return value
+
+
+def is_reference(value: Any) -> bool:
+    """Whether a value, JSON-like, stands for what an earlier step will have returned."""
+    if not isinstance(value, Mapping) or len(mapping := cast("Mapping[Any, Any]", value)) != 1:
+        return False
+    return isinstance(mapping.get(REFERENCE), Mapping)
 
 
 @lru_cache(maxsize=4096)
@@ -82,8 +112,11 @@ def masked(value: Any, name: str = "") -> Any:
     if isinstance(value, Secret):
         return MASK
     if isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
-        return {key: masked(item, name if says_secret(name) else str(key)) for key, item in items}
+        mapping = cast("Mapping[Any, Any]", value)
+        if is_reference(mapping):
+            return mapping
+        hidden = says_secret(name)
+        return {key: masked(item, name if hidden else str(key)) for key, item in mapping.items()}
     if isinstance(value, list | tuple):
         return [masked(item, name) for item in cast("list[Any]", value)]
     return MASK if _is_secret(value, name) else value
@@ -97,20 +130,34 @@ def _is_secret(value: Any, name: str) -> bool:
     return not isinstance(value, int | float) or _MEASURE.search(name) is None
 
 
-def secrets_in(value: Any, name: str = "") -> Iterator[str]:
-    """The texts that `masked` hides in arguments, as they may stand in other texts."""
+def secret_values(value: Any, name: str = "") -> Iterator[tuple[str, str | int | float]]:
+    """What `masked` hides in arguments, each with the name that makes it a secret."""
     if isinstance(value, Mapping):
-        for key, item in cast("Mapping[Any, Any]", value).items():
-            yield from secrets_in(item, name if says_secret(name) else str(key))
+        mapping = cast("Mapping[Any, Any]", value)
+        if not is_reference(mapping):
+            for key, item in mapping.items():
+                yield from secret_values(item, name if says_secret(name) else str(key))
     elif isinstance(value, list | tuple):
         for item in cast("list[Any]", value):
-            yield from secrets_in(item, name)
+            yield from secret_values(item, name)
     elif isinstance(value, str | int | float) and _is_secret(value, name):
-        text = _written(value)
-        if len(text) >= _SHORTEST:
-            yield from dict.fromkeys(
-                (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-            )
+        yield name, value
+
+
+def secrets_in(value: Any, name: str = "") -> Iterator[str]:
+    """The texts that `masked` hides in arguments, as they may stand in other texts."""
+    for _, found in secret_values(value, name):
+        yield from forms(found)
+
+
+def forms(secret: str | int | float) -> Iterator[str]:
+    """A secret as it may stand in other texts: as it is, in JSON, in Python, in an address."""
+    text = _written(secret)
+    if len(text) < _SHORTEST:
+        return
+    found = [text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], ascii(text)[1:-1]]
+    found += [repr(text)[1:-1], quote(text, safe="", errors="replace")]
+    yield from dict.fromkeys(found)
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:
@@ -121,8 +168,8 @@ def redacted(value: Any, secrets: Iterable[str]) -> Any:
         return value
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
-        return {key: redacted(item, secrets) for key, item in items}
-    if isinstance(value, list):
+        return {redacted(key, secrets): redacted(item, secrets) for key, item in items}
+    if isinstance(value, list | tuple):
         return [redacted(item, secrets) for item in cast("list[Any]", value)]
     return MASK if isinstance(value, int | float) and _written(value) in secrets else value
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..errors import PlanError
-from ..masking import masked, redacted
+from ..masking import masked
 from ..plan import Plan, PlanEdit, SetPlan
 from ..plan.display import progress
 from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, run_of, step_meta, step_of
@@ -29,7 +29,7 @@ from ..steps.events import (
     StepRetried,
     StepStarted,
 )
-from ..steps.outline import entries, secrets
+from ..steps.outline import entries
 from ..steps.preview import Preview, size
 from .approvals import DENIED_BY
 from .stream import FLUSH_AFTER, Outbox
@@ -122,8 +122,10 @@ class _Run:
         self._outbox = outbox
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._secrets = {step.step_id: found for step in started.steps if (found := secrets(step))}
-        self._entries = list(entries(started.steps))
+        self._hidden = 0
+        self._secrets = started.secrets
+        self._call_id = started.call_id
+        self._entries = list(entries(started.steps, started.secrets))
         self._at = {step.step_id: at for at, step in enumerate(started.steps)}
         self._outcomes: dict[str, Outcome] = {}
         name = f" of {started.name}" if started.name else ""
@@ -134,6 +136,9 @@ class _Run:
         self._send()
 
     def follow(self, event: StepEvent) -> None:
+        if self._hidden < len(self._secrets.texts):  # also from what steps print, which the page shows
+            self._hidden = len(self._secrets.texts)
+            self._outbox.hide(self._call_id, self._secrets.texts)
         match event:
             case StepStarted(step_id=step_id, at=at):
                 self._change(step_id, "in_progress", started=at)
@@ -163,16 +168,16 @@ class _Run:
         if fields.get("status") == "paused":
             self._change(step_id, note=f"{element}{WAITS}")
         elif fields.get("left"):
-            self._change(step_id, note=f"{element}{fields['left']}")
+            self._change(step_id, note=self._secrets.masked(f"{element}{fields['left']}"))
         elif (reason := fields.get("reason")) and (
             fields.get("status") not in ("failed", "cancelled") or reason.startswith(DENIED_BY)
         ):  # what else goes with these two is the outcome's error
-            self._change(step_id, note=f"{element}{reason}")
+            self._change(step_id, note=self._secrets.masked(f"{element}{reason}"))
         elif facts.note == f"{element}{WAITS}" and fields.get("status") is not None:
             self._change(step_id, note="allowed" if fields["status"] == "in_progress" else None)
         edited = fields.get("raw_input") if fields.get("reason") else None
         if isinstance(edited, Mapping) and not element:
-            ran = cast("Mapping[str, Any]", masked(edited))
+            ran = cast("Mapping[str, Any]", self._secrets.masked(masked(edited)))
             self._change(step_id, arguments={key: _said(value) for key, value in ran.items()})
 
     def _ended(self, step_id: str, outcome: Outcome) -> None:
@@ -181,17 +186,16 @@ class _Run:
             error = "cancelled while it waited for approval: it did not run"
             outcome = outcome._replace(started=None, error=error)
         self._outcomes[step_id] = outcome
-        hidden = self._secrets.get(step_id, ())
         error = outcome.error or (f"{outcome.because} did not go well" if outcome.because else None)
         note = "the result looks failed" if outcome.looks_failed and outcome.status == "ok" else facts.note
-        result = _previewed(outcome.result) if outcome.status == "ok" or outcome.result is not None else None
+        is_shown = outcome.status == "ok" or outcome.result is not None
         self._change(
             step_id,
             STATUSES[outcome.status],
             started=outcome.started,
             ended=outcome.ended,
-            result=None if result is None else redacted(result, hidden),
-            error=None if error is None else redacted(error, hidden),
+            result=_previewed(outcome.result, self._secrets.texts) if is_shown else None,
+            error=error,
             note=None if note is None or note.endswith(WAITS) else note,
         )
 
@@ -258,8 +262,8 @@ def _named(step_ids: Sequence[str]) -> str:
     return ", ".join(step_ids[:NAMED]) + more
 
 
-def _previewed(value: Any) -> str:
-    preview = Preview(value, RESULT)
+def _previewed(value: Any, secrets: Sequence[str]) -> str:
+    preview = Preview(value, RESULT, secrets=secrets)
     return f"{_said(preview.value)} ({size(value)})" if preview.cut else _said(preview.value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,10 +154,15 @@ class Outbox:
         for call_id in tuple(self._open):
             self.tool_call(call_id, status="cancelled", reason=reason)
 
+    def hide(self, call_id: str, secrets: Iterable[str]) -> None:
+        """Mask these texts in what is shown of a call from now on."""
+        known = {*self._hidden.get(call_id, ()), *secrets}
+        self._hidden[call_id] = sorted(known, key=len, reverse=True)
+
     def _hide(self, call_id: str, arguments: Any) -> None:
         """Keep secrets among a call's arguments out of what is shown of it, and out of the log."""
-        if found := sorted(secrets_in(arguments), key=len, reverse=True):
-            self._hidden[call_id] = [*self._hidden.get(call_id, ()), *found]
+        if found := list(secrets_in(arguments)):
+            self.hide(call_id, found)
             recent.hide(found)
 
     def _push(self, item: _Text | dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+from ..masking import redacted
 from .events import Outcome
 from .plan import Step
 from .preview import Preview, is_secret, part, size
@@ -26,7 +27,8 @@ def answer(run: Run, notes: Sequence[str] = ()) -> dict[str, Any]:
     shown = _shown(run)
     budget = min(RESULT, RESULTS // max(1, len(shown)))
     results = {
-        step.step_id: _result(step.step_id, run.outcomes[step.step_id].result, budget) for step in shown
+        step.step_id: _result(step.step_id, run.outcomes[step.step_id].result, budget, run.secrets.texts)
+        for step in shown
     }
     notes = [*notes[:_NOTES], *_hints(run)]
     left = sum(run.outcomes[step.step_id].status == "ok" for step in run.steps) - len(results)
@@ -48,8 +50,8 @@ def _shown(run: Run) -> list[Step]:
     return [step for step in with_result if step.step_id not in used][-_SHOWN:]
 
 
-def _result(step_id: str, value: Any, budget: int) -> Any:
-    preview = Preview(value, budget)
+def _result(step_id: str, value: Any, budget: int, secrets: Sequence[str]) -> Any:
+    preview = Preview(value, budget, secrets=secrets)
     if not preview.cut:
         return preview.value
     return {"preview": preview.value, "size": size(value), "more": f"read_step({step_id!r:.80})"}
@@ -99,11 +101,20 @@ def _hints(run: Run) -> Iterable[str]:
 
 
 def read(
-    step_id: str, outcome: Outcome, path: list[str | int], value: Any, start: int, count: int
+    step_id: str,
+    outcome: Outcome,
+    path: list[str | int],
+    value: Any,
+    start: int,
+    count: int,
+    secrets: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The answer to `read_step`: a part of a result, and where it lies in the whole."""
+    if isinstance(value, str):  # before it is cut
+        value = redacted(value, secrets)
     taken, total = part(value, start, count)
-    preview = Preview(taken, READ, next((name for name in map(str, path) if is_secret(name)), ""))
+    name = next((name for name in map(str, path) if is_secret(name)), "")
+    preview = Preview(taken, READ, name, secrets)
     said: dict[str, Any] = {"step": step_id, "status": outcome.status, "value": preview.value}
     if path:
         said["path"] = path

@@ -27,6 +27,7 @@ from .executors import Outside
 from .isolate import isolated
 from .plan import Step
 from .references import references, resolve
+from .secrets import RunSecrets
 from .tools import StepTool, function_schema
 
 _HOOKS = tuple(n for n in dir(AbstractCapability) if "tool_validate" in n or "tool_execute" in n)
@@ -36,14 +37,19 @@ _FINAL = (ApprovalRequired, CallDeferred, ModelRetry)
 MAY_HAVE_RUN = "may_have_run"
 
 
+@dataclass(repr=False)
 class StepCall(ToolCallPart):
     """A call that a step makes, inside the model's own call of `execute_plan`.
 
-    Its arguments may be any values. Who is to approve it, and rules, get them as JSON has them.
+    Its arguments may be any values. Who is to approve it, and rules, get them as JSON has them, with those
+    texts marked that repeat one of the run's `secrets`.
     """
 
+    secrets: RunSecrets | None = field(default=None, kw_only=True, compare=False)
+
     def args_as_dict(self, *, raise_if_invalid: bool = False) -> dict[str, Any]:
-        return to_jsonable_python(self.args, serialize_unknown=True)
+        given = to_jsonable_python(self.args, serialize_unknown=True)
+        return given if self.secrets is None else self.secrets.marked(given)
 
 
 class Calls:
@@ -56,6 +62,7 @@ class Calls:
         ctx: RunContext[Any],
         executor: Executor | None = None,
     ) -> None:
+        self.secrets: RunSecrets | None = None  # those of the run, once it begins
         self._usage = ctx.usage
         self._flights: dict[str, tuple[StepTool, Flight]] = {}
         self._outside = Outside(executor) if executor is not None else None
@@ -121,7 +128,7 @@ class Calls:
     async def _managed(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
         self._flights[flight.call_id] = tool, flight
         try:
-            call = StepCall(tool.name, args, tool_call_id=flight.call_id)
+            call = StepCall(tool.name, args, tool_call_id=flight.call_id, secrets=self.secrets)
             asked = flight.question is not None
             if asked:
                 call = await self._allowed(call, flight.question)

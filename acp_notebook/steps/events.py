@@ -2,17 +2,19 @@
 
 `RunStarted` names the steps, all of which are pending then. Each step has one `StepEnded`, and before it a
 `StepStarted` unless it never began. Values are those that the tools took and gave: who shows or keeps them
-masks secrets. Observers are called on the loop's thread, in order.
+masks secrets, of which `RunStarted` knows. Errors come without them. Observers are called on the loop's
+thread, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from .plan import Step
+from .secrets import RunSecrets
 
 Status = Literal["ok", "error", "skipped", "denied", "cancelled"]
 
@@ -46,6 +48,7 @@ class RunStarted:
     - `name`: what the toolset is called, if anything
     - `parallel`: steps run together where their references allow it
     - `resumed`: the run goes on from where it ended; first of all, steps that had ended well tell so again
+    - `secrets`: those of all its steps, which may become more while it runs; what one returns may repeat them
     """
 
     run_id: str
@@ -55,6 +58,7 @@ class RunStarted:
     name: str | None = None
     parallel: bool = False
     resumed: bool = False
+    secrets: RunSecrets = field(default_factory=RunSecrets, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, cast
 
-from ..masking import marked, masked, secrets_in
+from ..masking import marked, masked
 from ..plan import Plan, PlanEntry
 from ..plan.runs import RUN, StepFacts, step_meta
 from ..text import plain
 from .plan import ITEM, Step
 from .preview import Preview, is_secret
 from .references import Reference, resolve
+from .secrets import RunSecrets
 
 #: Longest argument in a line, and in the list of them; longest line. Characters.
 SHORT, WHOLE, LINE = 60, 2_000, 200
@@ -28,26 +29,17 @@ class _Arrow(str):
         return cls(f"← {reference}")
 
 
-def written(step: Step, longest: int = SHORT) -> dict[str, str]:
+def written(step: Step, secrets: RunSecrets, longest: int = SHORT) -> dict[str, str]:
     """The arguments of a step as they are shown: JSON, references as `← backup.id`, secrets masked."""
+    values = {name: resolve(node, _Arrow.of) for name, node in step.args.items()}
+    known: Mapping[str, Any] = marked(values, step.tool.parameters)
     return {
-        name: _cut("".join(_pieces(value, name, longest)), longest) for name, value in _values(step).items()
+        name: _cut("".join(_pieces(value, name, longest, secrets.texts)), longest)
+        for name, value in known.items()
     }
 
 
-def secrets(step: Step) -> list[str]:
-    """The secrets among the arguments of a step, the longest first, as they may stand in what it returns."""
-    return sorted(set(secrets_in(_values(step))), key=len, reverse=True)
-
-
-def _values(step: Step) -> dict[str, Any]:
-    """The arguments of a step, with texts marked that its tool declares as secrets."""
-    values = {name: resolve(node, _Arrow.of) for name, node in step.args.items()}
-    known = cast("Mapping[str, Any]", marked(values, step.tool.parameters))
-    return {name: value if type(value) is _Arrow else known[name] for name, value in values.items()}
-
-
-def _pieces(value: Any, name: str, room: int) -> Iterator[str]:
+def _pieces(value: Any, name: str, room: int, secrets: Sequence[str]) -> Iterator[str]:
     """A value as JSON, in pieces; it ends where there is no more room."""
     match value:
         case _Arrow():
@@ -57,16 +49,16 @@ def _pieces(value: Any, name: str, room: int) -> Iterator[str]:
             inside = (
                 (
                     json.dumps(str(key), ensure_ascii=False) + ": ",
-                    _pieces(item, name if is_secret(name) else str(key), room),
+                    _pieces(item, name if is_secret(name) else str(key), room, secrets),
                 )
                 for key, item in items
             )
             yield from _within("{", "}", inside, room)
         case list():
-            inside = (("", _pieces(item, name, room)) for item in cast("list[Any]", value))
+            inside = (("", _pieces(item, name, room, secrets)) for item in cast("list[Any]", value))
             yield from _within("[", "]", inside, room)
         case _:
-            yield json.dumps(Preview(value, room, name).value, ensure_ascii=False, default=repr)
+            yield json.dumps(Preview(value, room, name, secrets).value, ensure_ascii=False, default=repr)
 
 
 def _within(
@@ -86,31 +78,32 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def line(step: Step) -> str:
+def line(step: Step, secrets: RunSecrets) -> str:
     """A step's call in one line: `restore(backup_id=← backup.id)`."""
-    inside = ", ".join(f"{name}={value}" for name, value in written(step).items())
+    inside = ", ".join(f"{name}={value}" for name, value in written(step, secrets).items())
     return _cut(f"{step.tool.name}({inside})", LINE)
 
 
-def circumstances(step: Step) -> list[str]:
+def circumstances(step: Step, secrets: RunSecrets) -> list[str]:
     """Whether and how often a step runs, in words."""
     said = [f"for each of ← {step.for_each}"] if step.for_each is not None else []
     if step.when is not None:
         compared = ""
         if step.when.comparison is not None:
-            other = _cut(json.dumps(masked(step.when.other), ensure_ascii=False, default=repr), SHORT)
+            known = secrets.masked(masked(step.when.other))
+            other = _cut(json.dumps(known, ensure_ascii=False, default=repr), SHORT)
             compared = f" {step.when.comparison.replace('_', ' ')} {other}"
         said.append(f"only when ← {step.when.value}{compared}")
     return said
 
 
-def entries(steps: Sequence[Step]) -> tuple[PlanEntry, ...]:
+def entries(steps: Sequence[Step], secrets: RunSecrets) -> tuple[PlanEntry, ...]:
     """Steps as the entries of a plan, all of them pending."""
     return tuple(
         PlanEntry(
-            " · ".join([f"{step.step_id}: {line(step)}", *circumstances(step)]),
+            " · ".join([f"{step.step_id}: {line(step, secrets)}", *circumstances(step, secrets)]),
             id=step.step_id,
-            meta=step_meta(StepFacts(written(step, WHOLE), step.uses)),
+            meta=step_meta(StepFacts(written(step, secrets, WHOLE), step.uses)),
         )
         for step in steps
     )
@@ -200,20 +193,26 @@ def outline(
     notes: Iterable[str] = (),
 ) -> Outline:
     """The outline of checked steps. `approval` says who lets a step run, None where nobody is asked."""
+    secrets = RunSecrets(steps)
     stages = _stages(steps) if parallel else {step.step_id: number for number, step in enumerate(steps, 1)}
     rows = (
-        OutlineRow(stages[step.step_id], step.step_id, line(step), tuple(_facts(step, approval(step))))
+        OutlineRow(
+            stages[step.step_id],
+            step.step_id,
+            line(step, secrets),
+            tuple(_facts(step, approval(step), secrets)),
+        )
         for step in steps
     )
-    diagram = Plan(entries(steps), title="Steps", meta={RUN: {"id": ""}}).to("mermaid")
+    diagram = Plan(entries(steps, secrets), title="Steps", meta={RUN: {"id": ""}}).to("mermaid")
     return Outline(tuple(sorted(rows, key=lambda row: row.stage)), parallel, diagram, tuple(notes))
 
 
-def _facts(step: Step, approval: str | None) -> Iterator[str]:
+def _facts(step: Step, approval: str | None, secrets: RunSecrets) -> Iterator[str]:
     options = step.tool.options
     if approval:
         yield approval
-    yield from circumstances(step)
+    yield from circumstances(step, secrets)
     if options.side_effects:
         yield "side effects"
     if options.idempotent:

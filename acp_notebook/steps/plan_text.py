@@ -6,43 +6,41 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from ..masking import MASK, declares_secrets, marked, masked, mentions_secret, says_secret, secrets_in
+from ..masking import declares_secrets, is_reference, marked, masked, mentions_secret
 from .plan import Step
-from .references import REFERENCE
+from .secrets import RunSecrets
 
 #: One of these is in each name of a secret.
 _HINTS = ("passw", "token", "secret", "api", "authoriz", "credential")
 
 
-def without_secrets(text: str, steps: Sequence[Step]) -> tuple[str, list[str]]:
-    """`text`, the JSON of `steps`, with the secrets masked, and the texts that those are."""
+def without_secrets(text: str, steps: Sequence[Step]) -> tuple[str, RunSecrets]:
+    """`text`, the JSON of `steps`, with the secrets masked, and those secrets."""
     tools = {id(step.tool): step.tool for step in steps}.values()
     low = text.lower()  # a search without regard to case takes many times as long
     hinted = any(part in low for part in _HINTS) and mentions_secret(text)
     if not hinted and not any(declares_secrets(tool.parameters) for tool in tools):
-        return text, []
-    secrets: list[str] = []
+        return text, RunSecrets()
+    secrets = RunSecrets(steps)
     plan: list[dict[str, Any]] = json.loads(text)
     for raw, step in zip(plan, steps, strict=True):
-        shown = marked(raw["args"], step.tool.parameters)
-        raw["args"] = {name: _masked(raw["args"][name], shown[name], name, secrets) for name in raw["args"]}
+        raw["args"] = _masked(masked_arguments(raw["args"], step.tool.parameters), secrets)
+        if "when" in raw:
+            raw["when"] = _masked(raw["when"], secrets)
     return json.dumps(plan), secrets
 
 
-def _masked(value: Any, shown: Any, name: str, secrets: list[str]) -> Any:
-    """`shown` is the same with what the tool declares as secrets marked. A reference says none."""
+def masked_arguments(args: Any, schema: Any) -> Any:
+    """Arguments as they were sent, without what they say themselves to be secrets, by name or by schema."""
+    return masked(marked(args, schema))
+
+
+def _masked(value: Any, secrets: RunSecrets) -> Any:
+    """A part of a plan without the secrets that it repeats. References stay, for they name steps."""
+    if is_reference(value):
+        return value
     if isinstance(value, dict):
-        mapping = cast("Mapping[str, Any]", value)
-        if REFERENCE in mapping:
-            return mapping
-        return {
-            key: _masked(item, shown[key], name if says_secret(name) else key, secrets)
-            for key, item in mapping.items()
-        }
+        return {key: _masked(item, secrets) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return [_masked(item, shown[at], name, secrets) for at, item in enumerate(items)]
-    if masked(shown, name) == MASK != value:
-        secrets += secrets_in(shown, name)
-        return MASK
-    return value
+        return [_masked(item, secrets) for item in cast("list[Any]", value)]
+    return secrets.masked(value)

@@ -16,18 +16,22 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from ..describe import described
-from ..masking import MASK, masked
+from ..masking import MASK, masked, redacted
 
 _DEPTH = 20
 _DIGITS = 4000  # Python itself refuses to write longer integers
 
 
 class Preview:
-    """`value` as JSON-like data of at most about `budget` bytes; `cut` when that is not all of it."""
+    """`value` as JSON-like data of at most about `budget` bytes; `cut` when that is not all of it.
 
-    def __init__(self, value: Any, budget: int, name: str = "") -> None:
+    `secrets` are texts that are masked wherever they stand, also where the preview would cut them in two.
+    """
+
+    def __init__(self, value: Any, budget: int, name: str = "", secrets: Sequence[str] = ()) -> None:
         self.cut = False
         self._left = budget
+        self._secrets = secrets
         self.value = self._take(value, name, 0)
 
     def _take(self, value: Any, name: str, depth: int) -> Any:
@@ -65,6 +69,8 @@ class Preview:
         return taken
 
     def _spend(self, value: Any) -> Any:
+        if self._secrets:
+            value = self._without_secrets(value)
         if not isinstance(value, str):
             self._left -= len(str(value)) + 2
             return value
@@ -77,6 +83,17 @@ class Preview:
             text += "…"
         self._left -= _bytes(text) + 2
         return text
+
+    def _without_secrets(self, value: Any) -> Any:
+        """`value` masked, as much of it as there is room for."""
+        if not isinstance(value, str):
+            return redacted(value, self._secrets)
+        end = room = max(self._left, 8) + 1
+        for secret in self._secrets:
+            at = value.find(secret, max(0, room - len(secret)), room + len(secret))
+            end = max(end, at + len(secret))
+        self.cut |= end < len(value)
+        return redacted(value[:end], self._secrets) + ("…" if end < len(value) else "")
 
 
 def is_secret(name: str) -> bool:

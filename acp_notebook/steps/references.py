@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+from ..masking import REFERENCE
 from .isolate import isolated
 
-REFERENCE = "output_by_reference"
 LITERALLY = "literally"
 FORM = f'{{"{REFERENCE}": {{"<step id>": ["<key>", <index>, …]}}}}'
 #: How deep an argument may nest; a model's own JSON seldom goes beyond ten.

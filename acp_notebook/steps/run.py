@@ -29,6 +29,7 @@ from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, ITEM, Step
 from .references import Reference, resolve
 from .resume import Taken
+from .secrets import RunSecrets
 from .stretch import Stretch
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Run:
 
     In order, or with `parallel` together where references allow it, at most `width` calls at once. After a
     failure or a denial no further step begins, unless `keep_going`: then all do that do not refer to it.
-    With `taken` it goes on from there. A `journal` ends with the run.
+    With `taken` it goes on from there. A `journal` ends with the run. No error is told with one of `secrets`.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class Run:
         observers: Sequence[Observer] = (),
         journal: Journal | None = None,
         taken: Taken | None = None,
+        secrets: RunSecrets | None = None,
     ) -> None:
         self.run_id = run_id
         self.steps = tuple(steps)
         self.outcomes: dict[str, Outcome] = {}
+        self.secrets = secrets or RunSecrets()
         self._call = call
         self._call_id = call_id or run_id
         self._parallel = parallel
@@ -105,9 +108,11 @@ class Run:
                 self._name,
                 self._parallel,
                 self._is_resumed,
+                self.secrets,
             )
         )
         for step_id, outcome in self._taken.done.items():
+            self.secrets.learn(step_id, outcome.result)
             self.outcomes[step_id] = outcome
             self.emit(StepEnded(self.run_id, step_id, outcome))
         try:
@@ -183,7 +188,8 @@ class Run:
             args = self.arguments(step, item)
 
             def retried(attempt: int, error: Exception, wait: float) -> None:
-                self.emit(StepRetried(self.run_id, step.step_id, attempt, said(error, args), wait))
+                why = self.secrets.masked(said(error, args))
+                self.emit(StepRetried(self.run_id, step.step_id, attempt, why, wait))
 
             flight = Flight(
                 f"{self._call_id}:{step.step_id}{'' if at is None else f'[{at}]'}",
@@ -226,6 +232,7 @@ class Run:
                     faults.append((at, error))
                     return
                 done += 1
+                self.secrets.learn(step.step_id, results[at])
                 if self._journal is not None:
                     self._journal.item(self._places[step.step_id], at, results[at])
                 self.emit(ItemEnded(self.run_id, step.step_id, done, len(items)))
@@ -301,12 +308,15 @@ class Run:
             self._journal.settle_soon()
 
     def _end(self, step: Step, outcome: Outcome) -> None:
-        self.record(step, outcome)
+        outcome = self.record(step, outcome)
         self.settle()
         self.emit(StepEnded(self.run_id, step.step_id, outcome))
 
-    def record(self, step: Step, outcome: Outcome) -> None:
-        """Keep a step's outcome, on whichever thread it ended."""
+    def record(self, step: Step, outcome: Outcome) -> Outcome:
+        """Keep a step's outcome, on whichever thread it ended; returns it as it may be told."""
+        self.secrets.learn(step.step_id, outcome.result)
+        if outcome.error is not None and self.secrets.texts:
+            outcome = outcome._replace(error=self.secrets.masked(outcome.error))
         self.outcomes[step.step_id] = outcome
         if self._journal is not None:
             whole = step.for_each is not None and outcome.status == "ok"
@@ -314,6 +324,7 @@ class Run:
             self._journal.ended(self._places[step.step_id], outcome, items=items)
         if self._failed is None and outcome.status in ("error", "denied"):
             self._failed = step.step_id
+        return outcome
 
     @property
     def is_watched(self) -> bool:

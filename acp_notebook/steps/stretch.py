@@ -75,7 +75,7 @@ class Stretch:
             ended = step, self._called(step, started)
 
     def _record(self, step: Step, outcome: Outcome) -> None:
-        self._run.record(step, outcome)
+        outcome = self._run.record(step, outcome)
         if self._run.is_watched:
             self._tell(StepEnded(self._run.run_id, step.step_id, outcome))
 

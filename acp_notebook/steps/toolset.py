@@ -33,6 +33,7 @@ from .record import RunRecord, Runs, record, runs
 from .resume import Resume, Resumption, Taken, resuming
 from .run import Run
 from .schema import description, steps_schema
+from .secrets import RunSecrets
 from .tool_source import tool_sources
 from .tools import OF_STEPS, STEP_PARAMETERS, StepOptions, StepTool, step_tool
 
@@ -62,6 +63,7 @@ class _Plan:
     steps: tuple[Step, ...]
     notes: list[str]
     text: str
+    secrets: RunSecrets
     journal: Journal | None = None
     taken: Taken | None = None
 
@@ -226,6 +228,7 @@ class StepToolset(WrapperToolset[Any]):
                 plan = self._journalled(await self._checked(raw, tools, calls), tool.inner, ctx)
         except AcpError as error:
             raise ToolFailed(f"{error}") from None
+        calls.secrets = plan.secrets
         run = Run(
             plan.run_id,
             plan.steps,
@@ -239,6 +242,7 @@ class StepToolset(WrapperToolset[Any]):
             observers=[observer for observer in (self._observer, watcher.get()) if observer is not None],
             journal=plan.journal,
             taken=plan.taken,
+            secrets=plan.secrets,
         )
         self._runs.append((ctx.conversation_id, run, plan.text))
         try:
@@ -253,20 +257,20 @@ class StepToolset(WrapperToolset[Any]):
         self, found: Checked, inner: Mapping[str, ToolsetTool[Any]], ctx: RunContext[Any]
     ) -> _Plan:
         """A plan that begins, with its journal. Without one, a note says why."""
-        plan = _Plan(uuid4().hex, found.steps, found.notes, found.text)
+        masked, secrets = without_secrets(found.text, found.steps)
+        plan = _Plan(uuid4().hex, found.steps, found.notes, found.text, secrets)
         if self._journal:
-            masked, secrets = without_secrets(found.text, found.steps)
             beginning = Beginning(
                 run_id=plan.run_id,
                 plan=masked,
-                is_whole=found.is_exact and not secrets,
+                is_whole=found.is_exact and masked == found.text,
                 settings={
                     "parallel": self._parallel,
                     "keep_going": self._keep_going,
                     "width": self._width,
                 },
                 tools=tool_sources(found.steps, inner),
-                secrets=secrets,
+                secrets=secrets.texts,
                 name=self.id,
                 agent=ctx.agent.name if ctx.agent is not None else None,
             )
@@ -286,11 +290,11 @@ class StepToolset(WrapperToolset[Any]):
             found = await self._checked(resumption.plan(raw, here and here[1]), tools, calls)
             masked, secrets = without_secrets(found.text, found.steps)
             taken = resumption.take(found.steps, masked, here[0].outcomes if here is not None else {})
-            journal = resumption.go_on(taken, found.steps, secrets, ordered=not self._parallel)
+            journal = resumption.go_on(taken, found.steps, secrets.texts, ordered=not self._parallel)
         except BaseException:
             resumption.close()
             raise
-        return _Plan(run_id, found.steps, found.notes, found.text, journal, taken)
+        return _Plan(run_id, found.steps, found.notes, found.text, secrets, journal, taken)
 
     @staticmethod
     def runs() -> Runs:
@@ -318,20 +322,20 @@ class StepToolset(WrapperToolset[Any]):
             start: Where to begin in a text, a list or a mapping.
             count: How many of its characters, items or entries to read.
         """
-        outcome = self._outcome(str(id), ctx)
+        run, outcome = self._outcome(str(id), ctx)
         try:
             value = follow(outcome.result, tuple(path or ()))
         except NoSuchPath as error:
             raise ToolFailed(f"the result of {id!r} has no {path!r}: {error}") from None
-        return read(str(id), outcome, path or [], value, max(0, start), max(1, count))
+        return read(str(id), outcome, path or [], value, max(0, start), max(1, count), run.secrets.texts)
 
-    def _outcome(self, step_id: str, ctx: RunContext[Any]) -> Outcome:
+    def _outcome(self, step_id: str, ctx: RunContext[Any]) -> tuple[Run, Outcome]:
         """How a step of this conversation ended: of its last run that had one of this id."""
         known: list[str] = []
         for conversation, run, _ in reversed(self._runs):
             if conversation == ctx.conversation_id:
                 if step_id in run.outcomes:
-                    return run.outcomes[step_id]
+                    return run, run.outcomes[step_id]
                 known += run.outcomes
         there = f"the steps are {', '.join(map(repr, known[:30]))}" if known else "no plan has run yet"
         raise ToolFailed(f"there is no step {step_id!r} to read: {there}")

@@ -7,7 +7,8 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 from acp_notebook.steps.check import check
-from acp_notebook.steps.outline import Outline, entries, line, outline, secrets
+from acp_notebook.steps.outline import Outline, entries, line, outline
+from acp_notebook.steps.secrets import RunSecrets
 from acp_notebook.steps.tools import StepOptions, StepTool
 from harness.steps import reference, step
 
@@ -41,7 +42,9 @@ def outlined(*steps: dict[str, Any], parallel: bool = False) -> Outline:
 
 
 def call(**given: Any) -> str:
-    return line(check([{"id": "a", "tool": "make", "args": {}}, {"id": "b", **given}], TOOLS).steps[1])
+    return line(
+        check([{"id": "a", "tool": "make", "args": {}}, {"id": "b", **given}], TOOLS).steps[1], RunSecrets()
+    )
 
 
 def test_references_are_arrows_which_no_text_can_look_like() -> None:
@@ -54,8 +57,9 @@ def test_secrets_are_masked_by_name_and_by_declaration() -> None:
     assert call(tool="login", args=args) == 'login(user="me", pin="••••••", token="••••••")'
     assert call(tool="login", args={"pin": reference("a")}) == "login(pin=← a)"
     steps = check([step("l", "login", **args)], TOOLS).steps
-    assert secrets(steps[0]) == ["4711-secret", "sesame"]
-    assert "4711-secret" not in repr(entries(steps)) and "sesame" not in repr(entries(steps))
+    known = RunSecrets(steps)
+    assert known.texts == ["4711-secret", "sesame"]
+    assert "4711-secret" not in repr(entries(steps, known)) and "sesame" not in repr(entries(steps, known))
 
 
 def test_long_values_are_short_and_lines_stay_lines() -> None:
@@ -63,7 +67,7 @@ def test_long_values_are_short_and_lines_stay_lines() -> None:
     assert len(shown) <= 200 and "\n" not in shown and "…" in shown
     assert all(
         len(value) <= 2_000
-        for e in entries(check([step("l", "make", x="y" * 9_000)], TOOLS).steps)
+        for e in entries(check([step("l", "make", x="y" * 9_000)], TOOLS).steps, RunSecrets())
         for value in e.meta["acp-notebook/step"]["arguments"].values()
     )  # type: ignore[index]
 
