@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote
@@ -86,6 +86,20 @@ def _marked_by_name(value: Any, name: str) -> Any:
         return {key: _marked_by_name(item, name if hidden else str(key)) for key, item in mapping.items()}
     if isinstance(value, list):
         return [_marked_by_name(item, name) for item in cast("list[Any]", value)]
+    return value
+
+
+def marked_where(value: Any, secrets: Collection[str]) -> Any:
+    """`value`, JSON-like, with the texts as `Secret` that have one of these in them."""
+    if not secrets or is_reference(value):
+        return value
+    if type(value) is str:
+        return Secret(value) if any(secret in value for secret in secrets) else value
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {key: marked_where(item, secrets) for key, item in items}
+    if isinstance(value, list):
+        return [marked_where(item, secrets) for item in cast("list[Any]", value)]
     return value
 
 

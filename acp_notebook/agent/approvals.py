@@ -41,6 +41,7 @@ from .previews import Preview, Previews
 from .projection import ProjectionMap
 from .remembered import Remembered
 from .review import CHANGED, UNREAD, WITHHELD, WITHHELD_ERROR, review_request
+from .secrets import marked_arguments
 from .stream import Outbox
 from .values import for_model, for_page
 
@@ -293,7 +294,7 @@ class Approvals:
             ToolCall(
                 call.tool_call_id,
                 call.tool_name,
-                given if tool is None else marked(for_page(given), tool.parameters_json_schema),
+                given if tool is None else marked_arguments(for_page(given), tool),
                 tool_kind(tool.metadata if tool is not None else None),
             ),
             self._bridge.option_set.options(reach),
@@ -368,9 +369,8 @@ def _edited(outcome: Outcome, request: RequestPermission) -> Mapping[str, Any] |
 
 
 def _given(call: ToolCallPart, tool: ToolDefinition | None) -> dict[str, Any]:
-    """A call's arguments, with those marked that the tool declares as secrets."""
-    given = call.args_as_dict()
-    return given if tool is None else marked(given, tool.parameters_json_schema)
+    """A call's arguments, with its secrets marked."""
+    return marked_arguments(call.args_as_dict(), tool)
 
 
 def _is_whole(call: ToolCallPart) -> bool:

@@ -8,19 +8,23 @@ cancellation are those of any turn, and the conversation knows of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
 
 from ..errors import AcpError, AgentError
+from ..masking import masked, redacted, secrets_in
 from ..steps.outline import Outline
 from ..steps.resume import Resume
 from ..steps.toolset import EXECUTE_PLAN, StepToolset
 from .capability import SessionCapability
 from .scripted import Call, Result, Say, ScriptedModel, Turn
+from .secrets import marked_arguments
 from .step_tools import outlined
 
 #: What an outline says where `execute_plan` itself needs approval.
@@ -31,7 +35,7 @@ WHOLE = "A person approves the plan as a whole before its first step."
 class ByHand:
     """What a person has run: `steps`, or a run that is to go on. `ended` says how it ended.
 
-    `refused` is set when nothing has run.
+    `refused` is set when nothing has run; `tools` are those of the turn, by name.
     """
 
     steps: Any
@@ -39,6 +43,7 @@ class ByHand:
     ended: Callable[[], str]
     resume: Resume | None = None
     refused: bool = False
+    tools: Mapping[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
 
     @property
     def prompt(self) -> str:
@@ -58,6 +63,37 @@ class ByHand:
             yield Say(self.ended() if answer.ok else answer.text)
 
         return model
+
+    def without_secrets(self, messages: Sequence[ModelMessage], known: Sequence[str]) -> list[ModelMessage]:
+        """A history as a model may read it: it has not sent these steps, so their secrets are not for it.
+
+        `known` are texts that were secrets in the run.
+        """
+        mine = [at for at, message in enumerate(messages) if any(map(self._is_mine, message.parts))]
+        if not mine:
+            return list(messages)
+        given = {
+            id(part): marked_arguments(part.args_as_dict(), self.tools.get(part.tool_name))
+            for part in messages[mine[-1]].parts
+            if isinstance(part, ToolCallPart) and self._is_mine(part)
+        }
+        texts = sorted({*known, *secrets_in(list(given.values()))}, key=len, reverse=True)
+
+        def shown(part: Any) -> Any:
+            if id(part) in given:
+                return replace(part, args=redacted(masked(given[id(part)]), texts))
+            content = getattr(part, "content", None)
+            return part if content is None else replace(part, content=redacted(content, texts))
+
+        since = messages[mine[-1] :]
+        new = [replace(message, parts=list(map(shown, message.parts))) for message in since]
+        return [*messages[: mine[-1]], *new]
+
+    def _is_mine(self, part: Any) -> bool:
+        try:
+            return isinstance(part, ToolCallPart) and part.args_as_dict().get("steps") == (self.steps or [])
+        except (ValueError, AssertionError):
+            return False
 
 
 def without_steps(agent: str) -> AgentError:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 
-from ..masking import Secret, declares_secrets, marked, mentions_secret
+from ..masking import Secret, declares_secrets, marked, marked_where, mentions_secret, secrets_in
 from ..steps.tools import STEP_PARAMETERS
 
 #: Under this name pydantic-ai has arguments that are no JSON, as the model wrote them.
@@ -29,12 +29,10 @@ class Secrets:
         """
         tool = self._tools.get(call.tool_name)
         declared = tool is not None and self._declares(tool)
-        if tool is not None and declared:
-            arguments = _marked(arguments, tool)
         text = arguments if isinstance(arguments, str) else arguments.get(INVALID_JSON)
         if isinstance(text, str) and (declared or mentions_secret(text)):
             return {INVALID_JSON: Secret(text)}
-        return arguments
+        return marked_arguments(arguments, tool)
 
     def _declares(self, tool: ToolDefinition) -> bool:
         if tool.name not in self._declared:
@@ -42,22 +40,31 @@ class Secrets:
         return self._declared[tool.name]
 
 
+def marked_arguments(arguments: Any, tool: ToolDefinition | None) -> Any:
+    """Arguments of a tool with the secrets marked, of a tool that takes a plan those of each of its steps."""
+    if tool is None:
+        return marked(arguments, None)
+    found: Any = marked(arguments, tool.parameters_json_schema)
+    of_steps = _of_steps(tool)
+    if not of_steps or not isinstance(found, dict):
+        return found
+    given = cast("dict[str, Any]", found)
+    steps: Any = given.get("steps")
+    if isinstance(steps, str):  # which is read all the same
+        return {**given, "steps": Secret(steps)} if _may_hold_secrets(steps, of_steps) else given
+    if not isinstance(steps, list):
+        return given
+    new = [_marked_step(step, of_steps) for step in cast("list[Any]", steps)]
+    return {**given, "steps": marked_where(new, list(secrets_in(new)))}
+
+
 def _of_steps(tool: ToolDefinition) -> Mapping[str, Any]:
     """The schemas of the tools that the steps of a plan can call, where this tool takes one."""
     return (tool.metadata or {}).get(STEP_PARAMETERS, {})
 
 
-def _marked(arguments: Any, tool: ToolDefinition) -> Any:
-    found: Any = marked(arguments, tool.parameters_json_schema)
-    if not (of_steps := _of_steps(tool)) or not isinstance(found, dict):
-        return found
-    given = cast("dict[str, Any]", found)
-    steps: Any = given.get("steps")
-    if isinstance(steps, str):  # which is read all the same
-        return {**given, "steps": Secret(steps)}
-    if not isinstance(steps, list):
-        return given
-    return {**given, "steps": [_marked_step(step, of_steps) for step in cast("list[Any]", steps)]}
+def _may_hold_secrets(text: str, of_steps: Mapping[str, Any]) -> bool:
+    return mentions_secret(text) or any(map(declares_secrets, of_steps.values()))
 
 
 def _marked_step(step: Any, of_steps: Mapping[str, Any]) -> Any:
@@ -65,5 +72,6 @@ def _marked_step(step: Any, of_steps: Mapping[str, Any]) -> Any:
         return step
     given = cast("dict[str, Any]", step)
     args: Any = given.get("args")
-    hidden = Secret(args) if isinstance(args, str) else marked(args, of_steps.get(str(given.get("tool"))))
-    return {**given, "args": hidden}
+    if isinstance(args, str):
+        return {**given, "args": Secret(args)} if _may_hold_secrets(args, of_steps) else given
+    return {**given, "args": marked(args, of_steps.get(str(given.get("tool"))))}

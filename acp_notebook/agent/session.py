@@ -284,6 +284,8 @@ class AgentSession:
         try:
             end = None if by_hand is not None else await self._obey(text)
             end = end or await self._run(text, token, usage, by_hand)
+            if by_hand is not None:
+                self._history = by_hand.without_secrets(self._history, self._run_plans.secrets)
             if self._host_plan is not None:
                 await self._host_plan.follow()
         finally:
@@ -326,6 +328,9 @@ class AgentSession:
         offer = self._offer(task_plan=by_hand is None and output is not None)
         requested = settings.requested if by_hand is None else _nothing
         capability = self._capability(offer, requested, SessionCapability)
+
+        if by_hand is not None:
+            by_hand.tools = offer.tools
 
         async def handle(ctx: Any, events: Any) -> None:
             await forward(events, self._outbox, offer.tools, self._approvals.reasons)

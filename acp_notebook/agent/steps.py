@@ -75,6 +75,11 @@ class RunPlans:
         run = self._of(call_id)
         return None if run is None else call_id.removeprefix(run.calls)
 
+    @property
+    def secrets(self) -> Sequence[str]:
+        """The texts that are secrets in the latest run."""
+        return self._runs[-1].secrets.texts if self._runs else ()
+
     def ended(self) -> str:
         """How the latest run has ended, in words."""
         return self._runs[-1].ended() if self._runs else "Nothing has run."
@@ -119,11 +124,11 @@ class _Run:
         self.plan_id = f"steps-{started.run_id[:8]}"
         #: What the ids of its steps' calls begin with.
         self.calls = f"{started.call_id}:"
+        self.secrets = started.secrets
         self._outbox = outbox
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._hidden = 0
-        self._secrets = started.secrets
         self._call_id = started.call_id
         self._entries = list(entries(started.steps, started.secrets))
         self._at = {step.step_id: at for at, step in enumerate(started.steps)}
@@ -136,9 +141,9 @@ class _Run:
         self._send()
 
     def follow(self, event: StepEvent) -> None:
-        if self._hidden < len(self._secrets.texts):  # also from what steps print, which the page shows
-            self._hidden = len(self._secrets.texts)
-            self._outbox.hide(self._call_id, self._secrets.texts)
+        if self._hidden < len(self.secrets.texts):  # also from what steps print, which the page shows
+            self._hidden = len(self.secrets.texts)
+            self._outbox.hide(self._call_id, self.secrets.texts)
         match event:
             case StepStarted(step_id=step_id, at=at):
                 self._change(step_id, "in_progress", started=at)
@@ -168,16 +173,16 @@ class _Run:
         if fields.get("status") == "paused":
             self._change(step_id, note=f"{element}{WAITS}")
         elif fields.get("left"):
-            self._change(step_id, note=self._secrets.masked(f"{element}{fields['left']}"))
+            self._change(step_id, note=self.secrets.masked(f"{element}{fields['left']}"))
         elif (reason := fields.get("reason")) and (
             fields.get("status") not in ("failed", "cancelled") or reason.startswith(DENIED_BY)
         ):  # what else goes with these two is the outcome's error
-            self._change(step_id, note=self._secrets.masked(f"{element}{reason}"))
+            self._change(step_id, note=self.secrets.masked(f"{element}{reason}"))
         elif facts.note == f"{element}{WAITS}" and fields.get("status") is not None:
             self._change(step_id, note="allowed" if fields["status"] == "in_progress" else None)
         edited = fields.get("raw_input") if fields.get("reason") else None
         if isinstance(edited, Mapping) and not element:
-            ran = cast("Mapping[str, Any]", self._secrets.masked(masked(edited)))
+            ran = cast("Mapping[str, Any]", self.secrets.masked(masked(edited)))
             self._change(step_id, arguments={key: _said(value) for key, value in ran.items()})
 
     def _ended(self, step_id: str, outcome: Outcome) -> None:
@@ -194,7 +199,7 @@ class _Run:
             STATUSES[outcome.status],
             started=outcome.started,
             ended=outcome.ended,
-            result=_previewed(outcome.result, self._secrets.texts) if is_shown else None,
+            result=_previewed(outcome.result, self.secrets.texts) if is_shown else None,
             error=error,
             note=None if note is None or note.endswith(WAITS) else note,
         )

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from ..log import recent
-from ..masking import Secret, forms, marked, redacted, says_secret, secret_values, secrets_in
+from ..masking import forms, marked, marked_where, redacted, says_secret, secret_values, secrets_in
 from .isolate import ATOMS
 from .paths import NoSuchPath, follow
 from .plan import ITEM, Step
@@ -84,7 +84,7 @@ class RunSecrets:
             for way in self._ways.get(step_id, ()):
                 for value in way.values(result):
                     self._know(secrets_in({way.name: _told(value)}))
-        if type(result) not in ATOMS:
+        if type(result) not in ATOMS and not _is_flat(result):
             with suppress(RecursionError):  # it holds itself
                 self._know([text for secret in _secrets(result) for text in forms(secret)])
 
@@ -95,17 +95,18 @@ class RunSecrets:
 
     def marked(self, value: Any) -> Any:
         """`value`, JSON-like, with the texts marked that have one of them in it."""
-        if not self.texts:
-            return value
-        if isinstance(value, str):
-            return Secret(value) if any(text in value for text in self.texts) else value
-        if isinstance(value, dict):
-            return {key: self.marked(item) for key, item in cast("dict[str, Any]", value).items()}
-        return list(map(self.marked, cast("list[Any]", value))) if isinstance(value, list) else value
+        return marked_where(value, self.texts)
 
     def masked(self, value: Any) -> Any:
         """`value`, JSON-like, without them."""
         return redacted(value, self.texts) if self.texts else value
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a value is a mapping or a list of nothing but texts, numbers and the like, as most are."""
+    if type(value) is dict:
+        return ATOMS.issuperset(map(type, cast("dict[Any, Any]", value).values()))
+    return type(value) is list and ATOMS.issuperset(map(type, cast("list[Any]", value)))
 
 
 def _told(value: Any) -> Any:

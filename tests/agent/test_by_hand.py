@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from acp_notebook import AcpError, ScriptedModel, Session, StepApp, StepOptions, StepToolset
 from acp_notebook.errors import AgentError, ConfigError, StepsRefused, TurnFailed
@@ -156,3 +159,33 @@ def test_a_run_goes_on_where_it_failed(hosted: Hosted, backups: Backups) -> None
     with pytest.raises(TurnFailed):
         session.resume_steps(run_of(plan) or "")
     assert "has ended well: nothing is left to do" in session.turns[-1].text
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["list", "text"])
+def test_secrets_in_steps_by_hand_are_not_for_the_model(hosted: Hosted, as_text: bool) -> None:
+    seen: list[Any] = []
+
+    async def respond(messages: list[ModelMessage], info: AgentInfo) -> AsyncGenerator[str]:
+        seen.append(messages)
+        yield "hello"
+
+    def login(user: str, pin: SecretStr, password: str = "") -> str:
+        raise ValueError(f"{user} is not known by {password}, {pin.get_secret_value()}")
+
+    def note(text: str) -> str:
+        print(f"noted {text}")
+        return text
+
+    steps = [
+        step("l", "login", user="ada", pin="4711-pin", password="hunter2"),
+        step("n", "note", text="it is hunter2"),
+    ]
+    toolset = StepToolset([login, note], keep_going=True)
+    session = hosted(Agent(FunctionModel(stream_function=respond), toolsets=[toolset]))
+    session.run_steps(json.dumps(steps) if as_text else steps)
+    with pytest.raises(TurnFailed):  # refused: nothing has run
+        session.run_steps([*steps, step("x", "nothing", password="hunter2")])
+    session.ask("hello")
+    for told in (repr(seen), repr(session.state)):
+        assert "hunter2" not in told and "4711" not in told
+    assert "'user': 'ada'" in repr(seen) or as_text
