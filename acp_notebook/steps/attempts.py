@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -28,6 +28,7 @@ class Flight:
     - `retried`, `began`: hear of another try, and that the tool is about to be called
     - `question`: why a person is asked before it is called, whatever its tool says
     - `may_still_run`: it was left on a thread
+    - `edited`: what a person has changed about its arguments (`Calls`)
     """
 
     call_id: str
@@ -35,6 +36,7 @@ class Flight:
     began: Callable[[], None]
     question: str | None = None
     may_still_run: bool = False
+    edited: Mapping[str, Any] | None = None
 
 
 def called(tool: StepTool, args: dict[str, Any]) -> Any:

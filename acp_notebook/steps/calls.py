@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from pydantic import ValidationError
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
@@ -21,6 +22,7 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_jsonable_python
 
 from ..errors import StepProblem
+from ..masking import marked, masked
 from .attempts import Denied, Flight, attempt, called, guarded
 from .events import Outcome
 from .executors import Outside
@@ -62,9 +64,9 @@ class Calls:
         ctx: RunContext[Any],
         executor: Executor | None = None,
     ) -> None:
-        self.secrets: RunSecrets | None = None  # those of the run, once it begins
+        self.secrets = RunSecrets()  # those of the run, once it begins
         self._usage = ctx.usage
-        self._flights: dict[str, tuple[StepTool, Flight]] = {}
+        self._flights: dict[str, _Under] = {}
         self._outside = Outside(executor) if executor is not None else None
         outer = ctx.tool_manager
         self._manager = ToolManager(
@@ -126,7 +128,7 @@ class Calls:
         return await _rules(tool, call, flight)
 
     async def _managed(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
-        self._flights[flight.call_id] = tool, flight
+        self._flights[flight.call_id] = _Under(tool, flight, args, self.secrets)
         try:
             call = StepCall(tool.name, args, tool_call_id=flight.call_id, secrets=self.secrets)
             asked = flight.question is not None
@@ -159,17 +161,48 @@ class Calls:
                 raise ApprovalRequired
 
 
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """A call that is under way, with the arguments that its step has for it."""
+
+    tool: StepTool
+    flight: Flight
+    args: Mapping[str, Any]
+    secrets: RunSecrets
+
+    def edits(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        """How the arguments that the tool is called with differ from the step's, as JSON without secrets.
+
+        `changed` are by name, `removed` are names; None when nothing does.
+        """
+        try:
+            sent = self.tool.validator.validate_python(dict(self.args))
+        except ValidationError:  # it is for its arguments that the person has edited them
+            sent = self.args
+        old, new = to_jsonable_python([sent, given], serialize_unknown=True)
+        changed = {name: value for name, value in new.items() if name not in old or old[name] != value}
+        removed = [name for name in old if name not in new]
+        if not changed and not removed:
+            return None
+        self.secrets.add(changed, self.tool.parameters)
+        shown = masked(marked(changed, self.tool.parameters))
+        return {"changed": self.secrets.masked(shown), "removed": removed}
+
+
 @dataclass
 class _Attempts(WrapperToolset[Any]):
     """Below hooks and approvals, so that neither counts as time of the tool, nor is asked for again."""
 
-    flights: Mapping[str, tuple[StepTool, Flight]] = field(default_factory=dict[str, tuple[StepTool, Flight]])
+    flights: Mapping[str, _Under] = field(default_factory=dict[str, _Under])
     outside: Outside | None = None
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        step_tool, flight = self.flights[ctx.tool_call_id or ""]
+        under = self.flights[ctx.tool_call_id or ""]
+        step_tool, flight = under.tool, under.flight
+        if ctx.tool_call_approved:
+            flight.edited = under.edits(tool_args)
         if step_tool.sent and self.outside is not None:
             tool = _sent(tool, step_tool, flight, self.outside)
         flight.began()

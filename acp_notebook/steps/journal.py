@@ -120,19 +120,23 @@ class Journal:
 
     # -- what happens --------------------------------------------------------------------------------
 
-    def began(self, step: int, item: int | None = None) -> None:
-        """A tool is about to be called, for an element of a `for_each` or for the whole step."""
+    def began(self, step: int, item: int | None = None, edited: Mapping[str, Any] | None = None) -> None:
+        """A tool is about to be called, for an element of a `for_each` or for the whole step.
+
+        `edited`: what a person has changed about its arguments (`Calls`).
+        """
         with self._lock:
             now = time.perf_counter()
             is_quick = now - self._last < PAUSE
-            if item is None and self._ahead > 0 and is_quick:
+            if item is None and edited is None and self._ahead > 0 and is_quick:
                 self._ahead -= 1
                 self._running = step  # its row would be followed by that of its end in the same transaction
                 return
             self._running = None
             opens = is_quick and self._ordered and item is None and self._at_once <= 0
             self._at_once -= 1
-            self._row("began", step, item, ahead=AHEAD if opens else None)
+            said = None if edited is None else {"edited": edited}
+            self._row("began", step, item, ahead=AHEAD if opens else None, detail=said)
             self._commit()
             self._last, self._ahead = now, AHEAD if opens else 0
             if opens and not self._is_expected:

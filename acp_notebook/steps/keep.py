@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 from pydantic import SecretBytes, SecretStr
 
 from ..describe import explain
-from ..masking import Secret, masked, redacted, says_secret
+from ..masking import Secret, masked, says_secret
 from .preview import Preview
 
 #: Bytes up to which a value is one piece, and those of a piece of a larger one.
@@ -88,7 +88,7 @@ def keep(value: Any, secrets: Sequence[str], store: Store) -> Kept:
     except Exception as error:
         reason = f"{type(value).__name__} cannot be kept ({explain(error)})"
     store.clear()
-    shown = redacted(Preview(value, _SHOWN).value, secrets)
+    shown = Preview(value, _SHOWN, secrets=secrets).value
     return Kept("lost", json.dumps(shown).encode(), reason)
 
 

@@ -67,6 +67,7 @@ class PastStep:
 
     - `status`: how it ended last; None: it did not
     - `may_have_run`: it was left while its tool was running, or may have been; `items` of a `for_each`
+    - `edits`: how its arguments differed that a person had edited, by element, None for the whole step
     - `elements`: the results of the elements that are done; `count`: how many there are, when they all are
     """
 
@@ -79,6 +80,7 @@ class PastStep:
     count: int | None = None
     may_have_run: bool = False
     items: set[int] = field(default_factory=set[int])
+    edits: dict[int | None, dict[str, Any]] = field(default_factory=dict[int | None, dict[str, Any]])
     segment: int = 0
 
 
@@ -128,6 +130,9 @@ class Past:
         if kind == "began":
             step.began, step.segment = at, len(self.resumed)
             step.may_have_run = True
+            step.edits.pop(item, None)
+            if "edited" in said:
+                step.edits[item] = said["edited"]
             if item is not None:
                 step.items.add(item)
         elif kind == "item" and item is not None and written is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..describe import explain
@@ -194,7 +194,7 @@ class Run:
             flight = Flight(
                 f"{self._call_id}:{step.step_id}{'' if at is None else f'[{at}]'}",
                 retried,
-                began=lambda: self.began(step, at),
+                began=lambda: self.began(step, at, flight.edited),
                 question=self._question(step, at),
             )
             flights.append(flight)
@@ -292,10 +292,10 @@ class Run:
                 f"the result of {reference.step!r} has no {list(reference.path)!r}: {error}"
             ) from None
 
-    def began(self, step: Step, at: int | None = None) -> None:
+    def began(self, step: Step, at: int | None = None, edited: Mapping[str, Any] | None = None) -> None:
         """Note that a step's tool is about to be called, on whichever thread, for the element `at`."""
         if self._journal is not None:
-            self._journal.began(self._places[step.step_id], at)
+            self._journal.began(self._places[step.step_id], at, edited)
 
     def _question(self, step: Step, at: int | None) -> str | None:
         if not (questions := self._taken.questions):

@@ -51,16 +51,21 @@ class RunSecrets:
         self.texts: list[str] = []
         self._ways: dict[str, list[_Way]] = {}
         for step in steps:
-            self.add(step)
+            self._add_step(step)
 
-    def add(self, step: Step, args: Mapping[str, Any] | None = None) -> None:
-        """Take up the secrets among a step's arguments, or among `args`, those that it really gets."""
+    def add(self, args: Any, schema: Any) -> None:
+        """Take up the secrets among the arguments of a call, JSON-like, by the schema of its tool."""
+        self._know(secrets_in(marked(args, schema)))
+
+    def _add_step(self, step: Step) -> None:
         references: dict[str, Reference] = {}
 
         def stand_in(reference: Reference) -> str:
-            return references.setdefault(name := f"\0{len(references)}", reference) and name
+            name = f"\0{len(references)}"
+            references[name] = reference
+            return name
 
-        given = {name: resolve(node, stand_in) for name, node in step.args.items()} if args is None else args
+        given = {name: resolve(node, stand_in) for name, node in step.args.items()}
         found = list(secret_values(marked(given, step.tool.parameters)))
         if step.when is not None:
             *_, last = (step.when.value.step, *map(str, step.when.value.path))
