@@ -21,6 +21,7 @@ from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, run_of, step_me
 from ..protocol.messages import Notice, PlanUpdate
 from ..steps.events import (
     ItemEnded,
+    NotWritten,
     Outcome,
     RunEnded,
     RunStarted,
@@ -158,6 +159,10 @@ class _Run:
                 if status == "cancelled":
                     self._outbox.send(self._report())
                 self._send()
+            case NotWritten(reason=reason):
+                self._outbox.send(
+                    Notice(f"This run is not written down, and cannot be resumed: {reason}", "warning")
+                )
             case RunStarted():
                 pass
 
@@ -238,14 +243,15 @@ class _Run:
         return Notice(f"Cancelled. {'; '.join(parts)}.", "warning" if _RUNNING in said else "info")
 
 
-_RAN, _ENDED, _STOPPED, _RUNNING, _NOT = (
+_RAN, _ENDED, _UNSURE, _STOPPED, _RUNNING, _NOT = (
     "Ran",
     "failed",
-    "stopped while running",
+    "failed and may have run",
+    "stopped while running, perhaps done",
     "cancelled and may still be running",
     "did not run",
 )
-_FATES = (_RAN, _ENDED, _STOPPED, _RUNNING, _NOT)
+_FATES = (_RAN, _ENDED, _UNSURE, _STOPPED, _RUNNING, _NOT)
 
 
 def _fate(outcome: Outcome | None) -> str:
@@ -255,7 +261,7 @@ def _fate(outcome: Outcome | None) -> str:
         case Outcome(status="ok"):
             return _RAN
         case Outcome(status="error"):
-            return _ENDED
+            return _UNSURE if outcome.may_have_run else _ENDED
         case Outcome(status="cancelled", started=float()):
             return _STOPPED
         case _:

@@ -90,12 +90,16 @@ def _status(outcome: Outcome, room: int) -> Any:
         more["looks_failed"] = True
     if outcome.may_still_run:
         more["may_still_run"] = True
+    if outcome.may_have_run:
+        more["may_have_run"] = True
     return {"status": outcome.status, **more} if more else outcome.status
 
 
 def _hints(run: Run) -> Iterable[str]:
     if any(outcome.looks_failed and outcome.status == "ok" for outcome in run.outcomes.values()):
         yield "A result with looks_failed reads as if the call had failed: look at it before you rely on it."
+    if any(outcome.may_have_run for outcome in run.outcomes.values()):
+        yield "A step with may_have_run may have done its work: find that out before you send it again."
     if run.status != "ok":
         yield "Steps that are ok have run: do not send them again, unless they should run twice."
 

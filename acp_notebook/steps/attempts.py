@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -21,6 +21,18 @@ class Denied(Exception):
     """A person or a policy said no; the message is the reason."""
 
 
+class StepFailed(Exception):
+    """A step failed; the message is for the model. `results` are those of a `for_each` before it failed."""
+
+    def __init__(self, message: str, results: list[Any] | None = None) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class Unsure(StepFailed):
+    """A step failed, and its tool may have done its work all the same."""
+
+
 @dataclass(slots=True)
 class Flight:
     """One call of a step's tool.
@@ -28,6 +40,7 @@ class Flight:
     - `retried`, `began`: hear of another try, and that the tool is about to be called
     - `question`: why a person is asked before it is called, whatever its tool says
     - `may_still_run`: it was left on a thread
+    - `may_have_run`: the tool was called, and it is not known that it failed to do its work
     - `edited`: what a person has changed about its arguments (`Calls`)
     """
 
@@ -36,7 +49,13 @@ class Flight:
     began: Callable[[], None]
     question: str | None = None
     may_still_run: bool = False
+    may_have_run: bool = False
     edited: Mapping[str, Any] | None = None
+
+    def begin(self) -> None:
+        """The tool is about to be called. From here on only what it raises by itself tells that it failed."""
+        self.began()
+        self.may_have_run = True
 
 
 def called(tool: StepTool, args: dict[str, Any]) -> Any:
@@ -50,15 +69,21 @@ def called(tool: StepTool, args: dict[str, Any]) -> Any:
         raise _tamed(tool, error) from None
 
 
-async def guarded(tool: StepTool, call: Coroutine[Any, Any, Any]) -> Any:
+async def guarded(tool: StepTool, call: Awaitable[Any], flight: Flight | None = None) -> Any:
     """Await a call. What would end the whole loop, and with it the kernel, ends the step alone."""
     try:
         return await call
-    except (Exception, asyncio.CancelledError, GeneratorExit):
+    except (Unsure, asyncio.CancelledError, GeneratorExit):
         raise
     except KeyboardInterrupt:
         raise asyncio.CancelledError from None
+    except Exception:
+        if flight is not None:
+            flight.may_have_run = False
+        raise
     except BaseException as error:  # also a panic of an extension module
+        if flight is not None:
+            flight.may_have_run = False
         raise _tamed(tool, error) from None
 
 
@@ -82,7 +107,7 @@ async def attempt(
     options = tool.options
     for number in count(1):
         try:
-            return await _limited(guarded(tool, call()), tool, flight)
+            return await _limited(guarded(tool, call(), flight), tool, flight)
         except final:
             raise
         except Exception as error:
@@ -119,7 +144,7 @@ async def _leave(task: asyncio.Task[Any], tool: StepTool, flight: Flight) -> Non
     task.add_done_callback(_forget)
     await asyncio.wait({task}, timeout=_GRACE)
     if not tool.sent:  # else it has said so itself, if it has ended
-        flight.may_still_run = not tool.is_async
+        flight.may_still_run, flight.may_have_run = not tool.is_async, True
     flight.may_still_run |= not task.done()
 
 

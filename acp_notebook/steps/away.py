@@ -17,11 +17,15 @@ from ..describe import explain
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What a call raised: in a line, its traceback, and itself where it can travel."""
+    """What a call raised: in a line, its traceback, and itself where it can travel.
+
+    `has_run`: the call itself went well, and what it returned cannot be read or cannot travel.
+    """
 
     said: str
     traceback: str
     error: bytes | None = None
+    has_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,15 @@ def carry_out(function: bytes, args: bytes, claim: str | None = None) -> bytes:
 
     With `claim`, only if nobody has taken the one item of the Dask queue of that name.
     """
+    has_run = False
     try:
         if claim is not None and not claimed(claim):
             return pickle.dumps(Begun())
         value = pickle.loads(function)(**pickle.loads(args))
+        has_run = True
         return dumps((list(cast("Iterator[Any]", value)) if isinstance(value, Iterator) else value,))
     except BaseException as error:  # nothing else may end the worker
-        return pickle.dumps(Raised(explain(error), traceback.format_exc(), _travelling(error)))
+        return pickle.dumps(Raised(explain(error), traceback.format_exc(), _travelling(error), has_run))
 
 
 def claimed(name: str) -> bool:

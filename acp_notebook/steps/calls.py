@@ -112,9 +112,9 @@ class Calls:
         assert tool.function is not None
         function = tool.function
         valid = tool.validator.validate_python(args)
-        flight.began()
+        flight.begin()
         if _unruled(tool):
-            return await guarded(tool, function(**valid))
+            return await guarded(tool, function(**valid), flight)
 
         async def call() -> Any:
             given = isolated(valid) if tool.options.retries else valid
@@ -205,7 +205,7 @@ class _Attempts(WrapperToolset[Any]):
             flight.edited = under.edits(tool_args)
         if step_tool.sent and self.outside is not None:
             tool = _sent(tool, step_tool, flight, self.outside)
-        flight.began()
+        flight.begin()
 
         async def call() -> Any:
             given = isolated(tool_args) if step_tool.options.retries else tool_args
@@ -228,7 +228,7 @@ def _sent(tool: ToolsetTool[Any], step_tool: StepTool, flight: Flight, outside: 
 
 async def _rules(tool: StepTool, call: Callable[[], Coroutine[Any, Any, Any]], flight: Flight) -> Any:
     if _unruled(tool):
-        return await guarded(tool, call())  # it hears of a cancellation itself
+        return await guarded(tool, call(), flight)  # it hears of a cancellation itself
     return await attempt(call, tool, flight, _FINAL)
 
 

@@ -29,6 +29,8 @@ class Outcome(NamedTuple):
     - `because`: the step for whose sake it was skipped
     - `looks_failed`: the result of a step that is ok reads as if the call had failed
     - `may_still_run`: it was left alone on a thread, which nothing can stop
+    - `may_have_run`: it did not end well, and its tool may have done its work all the same: it was stopped or
+      given up after the call, or its worker or its result was lost; of a `for_each`, that of an element
     """
 
     status: Status
@@ -39,6 +41,7 @@ class Outcome(NamedTuple):
     because: str | None = None
     looks_failed: bool = False
     may_still_run: bool = False
+    may_have_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,15 @@ class StepEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class NotWritten:
+    """The run goes on, and is not written down any more, or not at all: it cannot be resumed."""
+
+    run_id: str
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """Every step has its outcome. `status` is `cancelled`, that of the first step that failed, or `ok`."""
 
@@ -109,7 +121,7 @@ class RunEnded:
     at: float
 
 
-StepEvent = RunStarted | StepStarted | StepRetried | ItemEnded | StepEnded | RunEnded
+StepEvent = RunStarted | StepStarted | StepRetried | ItemEnded | StepEnded | NotWritten | RunEnded
 Observer = Callable[[StepEvent], None]
 
 #: Besides the toolset's own `on_event`: who follows the runs that are begun in this context.

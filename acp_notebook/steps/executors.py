@@ -24,9 +24,9 @@ from typing import Any, cast
 from uuid import uuid4
 
 from ..describe import explain
-from .attempts import Flight, called
+from ..errors import AcpError
+from .attempts import Flight, StepFailed, Unsure, called
 from .away import Begun, Raised, carry_out, dumps
-from .judge import StepFailed
 from .preview import without_secrets
 from .tools import StepTool
 
@@ -58,7 +58,7 @@ class Outside:
     async def call(self, tool: StepTool, args: dict[str, Any], flight: Flight) -> Any:
         """What the tool returns out there. What cannot go is called here, on a thread.
 
-        Raises whatever the tool raises, and `StepFailed` for a worker that is lost.
+        Raises whatever the tool raises, and `Unsure` for a worker or a result that is lost.
         """
         assert tool.function is not None
         send = self._send
@@ -94,7 +94,8 @@ async def _ended(send: Callable[[], Sent], flight: Flight) -> futures.Future[Any
         await _done(sent.future)
     except asyncio.CancelledError:
         flight.may_still_run = True  # until it is known not to
-        flight.may_still_run = not await (await sending).withdraw()
+        with suppress(Exception):  # what cannot be reached any more says nothing
+            flight.may_still_run = flight.may_have_run = not await (await sending).withdraw()
         raise
     return sent.future
 
@@ -115,14 +116,14 @@ def _came_back(name: str, args: Mapping[str, Any], future: futures.Future[Any]) 
     try:
         answer = pickle.loads(future.result())
     except futures.CancelledError:
-        raise StepFailed("the executor has dropped the call, and whether it had begun is not known") from None
+        raise Unsure("the executor has dropped the call, and whether it had begun is not known") from None
     except futures.BrokenExecutor as error:
-        raise StepFailed(f"{_LOST} ({explain(error)})") from error
+        raise Unsure(f"{_LOST} ({explain(error)})") from error
     except Exception as error:
         raise _remote(error) from error
     match answer:
         case Begun():
-            raise StepFailed(_LOST)
+            raise Unsure(_LOST)
         case Raised():
             log.warning("%s raised on a worker:\n%s", name, without_secrets(answer.traceback, args))
             raise _raised(answer)
@@ -131,6 +132,8 @@ def _came_back(name: str, args: Mapping[str, Any], future: futures.Future[Any]) 
 
 
 def _raised(raised: Raised) -> Exception:
+    if raised.has_run:
+        return Unsure(raised.said)
     if raised.error is not None:
         with suppress(Exception):  # of a class that is not to be had here
             return cast(Exception, pickle.loads(raised.error))
@@ -138,11 +141,26 @@ def _raised(raised: Raised) -> Exception:
 
 
 def _remote(error: Exception) -> Exception:
-    """What an executor itself says of a call: the reason there, for which ipyparallel has two attributes."""
+    """What an executor itself says of a call: the reason there, for which ipyparallel has two attributes.
+
+    An engine that is there and says so has not called the tool, which raises nothing there.
+    """
     kind, message = getattr(error, "ename", None), getattr(error, "evalue", None)
     said = f"{kind}: {message}" if kind else explain(error)
     lost = type(error).__name__ in ("EngineError", "KilledWorker") or kind == "EngineError"
-    return StepFailed(f"{_LOST} ({said})" if lost else said)
+    if lost:
+        return Unsure(f"{_LOST} ({said})")
+    return StepFailed(said) if kind else Unsure(said)
+
+
+def usable(executor: object) -> futures.Executor | None:
+    """What the user has given as an executor. Raises `AcpError` for what is none."""
+    if executor is None or isinstance(executor, futures.Executor):
+        return executor
+    raise AcpError(
+        f"executor is no concurrent.futures.Executor: {executor!r}; give ThreadPoolExecutor(4), "
+        "ProcessPoolExecutor(4), view.executor of ipyparallel or client.get_executor(pure=False) of Dask"
+    )
 
 
 def leaves(function: Callable[..., Any], executor: futures.Executor) -> bool:

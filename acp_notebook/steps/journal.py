@@ -15,7 +15,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 #: Runs that are kept, and bytes of the file from which on there may be fewer.
 RUNS, BYTES = 200, 2_000_000_000
+#: Seconds that a run waits for another kernel that is writing; after that it goes on without its journal.
+WAIT = 3
 #: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
 PAUSE, AHEAD, AT_ONCE = 0.005, 250, 2
 
@@ -49,7 +51,7 @@ MIGRATIONS = (
         run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
         number INTEGER NOT NULL,
         at REAL NOT NULL,
-        kind TEXT NOT NULL,   -- began, item, ended, many (that ended well), resumed, settled
+        kind TEXT NOT NULL,   -- began, item, ended, many (that ended well), resumed, settled, lost (rows)
         step INTEGER,         -- its place in the plan
         item INTEGER,         -- the element of its for_each
         ahead INTEGER,        -- so many more steps may have begun before the next row was written
@@ -65,6 +67,8 @@ MIGRATIONS = (
     ) STRICT
     """,
 )
+#: A statement of SQL, with the rows that it is executed for.
+_Statement = tuple[str, Sequence[tuple[Any, ...]]]
 _OLD = "SELECT number FROM step_runs ORDER BY number DESC LIMIT -1 OFFSET ?"  # all but so many
 _USED = (
     "SELECT (page_count - freelist_count) * page_size "
@@ -93,6 +97,9 @@ class Beginning:
 
 class Journal:
     """Writes one run. When that fails, `fault` says why, and no more is written: the run itself goes on.
+
+    It fails when the disk is full, the file is locked for more than `WAIT` seconds or somebody takes it away.
+    If it can be written again when the run ends, it then says that what is missing is not known.
 
     `ordered`: one tool is called after the other. Methods may be called on any thread, unless they say else.
     """
@@ -155,17 +162,27 @@ class Journal:
         with self._lock:
             self._value("item", step, value, item)
 
-    def ended(self, step: int, outcome: Outcome, *, items: int | None = None, by_hand: bool = False) -> None:
+    def ended(
+        self,
+        step: int,
+        outcome: Outcome,
+        *,
+        items: int | None = None,
+        unsure: Sequence[int] = (),
+        by_hand: bool = False,
+    ) -> None:
         """A step has ended, or will not begin.
 
-        `items`: its result is a list of so many, each told of already. `by_hand`: a person gave the result.
+        - `items`: its result is a list of so many, each told of already
+        - `unsure`: the elements whose call may have been made
+        - `by_hand`: a person gave the result
         """
         is_plain = outcome.status == "ok" and items is None and not (outcome.looks_failed or by_hand)
         with self._lock:
             self._running = None
             if is_plain and self._ahead and self._packs(step, outcome):
                 return
-            said = _detail(outcome, items, by_hand)
+            said = _detail(outcome, items, unsure, by_hand)
             if items is None and (outcome.status == "ok" or outcome.result is not None):
                 self._value("ended", step, outcome.result, None, outcome, said)
             else:
@@ -174,6 +191,7 @@ class Journal:
     def settle(self) -> None:
         """Write what there is to write, for it may take a while until the next tool is called."""
         with self._lock:
+            self._look()
             self._is_expected = False
             if self._running is not None:
                 self._row("began", self._running)
@@ -192,9 +210,26 @@ class Journal:
     def end(self, status: Status) -> None:
         """The run has ended, and so has the writing."""
         with self._lock:
-            self._commit((_END, [(time.time(), status, self._run)]))
+            self._look()
+            end = (_END, [(time.time(), status, self._run)])
+            self._commit(end)
+            with suppress(DatabaseError):
+                if self.fault is not None:
+                    self._lost(end)
             self._is_open = False
-            self._file.close()
+            with suppress(DatabaseError):
+                self._file.close()
+
+    def _lost(self, end: _Statement) -> None:
+        """Say in the file that rows are missing, or it would seem that no step has begun since."""
+        self._connection.execute("PRAGMA busy_timeout = 0")  # it has been waited for
+        self._row("lost")
+        self._execute((_ROW, self._rows[-1:]), end)
+
+    def _look(self) -> None:
+        """See that what is written can be read: SQLite writes on to a file that is deleted."""
+        if self.fault is None and not self._file.is_there:
+            self._fail(DatabaseError(f"{str(self._file.path)!r} has been moved or deleted meanwhile"))
 
     # -- quick steps that ended well: one row for many of them ----
 
@@ -253,31 +288,42 @@ class Journal:
             self._ahead = 0
             self._commit()
 
-    def _commit(self, *more: tuple[str, Sequence[tuple[Any, ...]]]) -> None:
+    def _commit(self, *more: _Statement) -> None:
         if self._many:
             self._pack()
         rows, self._rows = self._rows, []
         self._write((_ROW, rows), *more)
 
-    def _write(self, *statements: tuple[str, Sequence[tuple[Any, ...]]]) -> None:
-        """Execute statements in one transaction, each for all its rows."""
-        executed = [(statement, row) for statement, rows in statements for row in rows]
-        if not executed or not self._is_open or self.fault is not None:
+    def _write(self, *statements: _Statement) -> None:
+        if not self._is_open or self.fault is not None:
             return
         try:
-            with self._file.explained():
-                if len(executed) == 1:
-                    self._connection.execute(*executed[0])
-                    return
+            self._execute(*statements)
+        except DatabaseError as error:
+            self._fail(error)
+
+    def _execute(self, *statements: _Statement) -> None:
+        """Execute statements in one transaction, each for all its rows. Raises `DatabaseError`."""
+        executed = [(statement, row) for statement, rows in statements for row in rows]
+        if not executed:
+            return
+        with self._file.explained():
+            if len(executed) == 1:
+                self._connection.execute(*executed[0])
+                return
+            try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 for statement, row in executed:
                     self._connection.execute(statement, row)
                 self._connection.execute("COMMIT")
-        except DatabaseError as error:
-            log.error("a run is not written down any more", exc_info=error)
-            self.fault = str(error)
-            if self._connection.in_transaction:
-                self._connection.rollback()
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.rollback()
+                raise
+
+    def _fail(self, error: DatabaseError) -> None:
+        log.error("a run is not written down any more: %s", error)
+        self.fault = str(error)
 
     def part(self, *row: Any) -> None:
         self._write(("INSERT INTO step_parts VALUES (?, ?, ?, ?, ?)", [(self._run, *row)]))
@@ -286,12 +332,18 @@ class Journal:
         self._write(("DELETE FROM step_parts WHERE run = ? AND event = ?", [(self._run, event)]))
 
 
-def _detail(outcome: Outcome, items: int | None, by_hand: bool) -> dict[str, Any]:
+def _detail(outcome: Outcome, items: int | None, unsure: Sequence[int], by_hand: bool) -> dict[str, Any]:
     """What else is written of how a step ended, where there is something to say."""
-    said = {"error": outcome.error, "because": outcome.because, "items": items}
+    said = {
+        "error": outcome.error,
+        "because": outcome.because,
+        "items": items,
+        "unsure": list(unsure) or None if outcome.may_have_run else None,
+    }
     flags = {
         "looks_failed": outcome.looks_failed,
         "may_still_run": outcome.may_still_run,
+        "may_have_run": outcome.may_have_run,
         "by_hand": by_hand,
     }
     return {
@@ -331,14 +383,16 @@ class RunFile:
         except ImportError as error:  # JupyterLite
             raise DatabaseError(f"runs are not kept here: {error}") from error
         self._database = database
-        self._path = database.database_path()
-        self._locks = self._path.with_name("steps.lock")
+        self.path = database.database_path()
+        self._locks = self.path.with_name("steps.lock")
         self._releases: list[Callable[[], None]] = []
         self._tables = database.Tables("steps", MIGRATIONS)
-        self.connection = database.open_database(self._tables, self._path)
+        self.connection = database.open_database(self._tables, self.path)
+        self.connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT}")
+        self._inode = self._seen()
 
     def explained(self) -> AbstractContextManager[None]:
-        return self._database.explained(self._path)
+        return self._database.explained(self.path)
 
     def hold(self, run: int) -> bool:
         """Hold a run; False when it is held: by whoever runs it, here or in another process."""
@@ -356,10 +410,23 @@ class RunFile:
             release()
         return release is None
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the file that is open is still the user's."""
+        return self._seen() == self._inode
+
+    def _seen(self) -> int | None:
+        try:
+            return os.stat(self.path).st_ino
+        except OSError:
+            return None
+
     def close(self) -> None:
-        self._database.give_back(self.connection, self._tables, self._path)
-        while self._releases:
-            self._releases.pop()()
+        try:
+            self._database.give_back(self.connection, self._tables, self.path)
+        finally:
+            while self._releases:
+                self._releases.pop()()
 
 
 def begin(beginning: Beginning, *, ordered: bool) -> Journal:

@@ -14,7 +14,7 @@ from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.messages import ToolReturn
 
 from ..describe import explain
-from .attempts import Denied
+from .attempts import Denied, Flight, StepFailed, Unsure
 from .events import Outcome
 from .isolate import isolated
 from .paths import NoSuchPath
@@ -29,22 +29,18 @@ PLAIN = frozenset({str, bool, int, float, list, dict})
 _BEGINNINGS = ("error:", "error ", "traceback (most recent call last)")
 
 
-class StepFailed(Exception):
-    """A step failed; the message is for the model. `results` are those of a `for_each` before it failed."""
-
-    def __init__(self, message: str, results: list[Any] | None = None) -> None:
-        super().__init__(message)
-        self.results = results
-
-
 def failure(tool: StepTool, value: Any) -> str | None:
-    """Why the tool's `fail_when` takes `value` for a failure; None when it does not, or there is none."""
+    """Why the tool's `fail_when` takes `value` for a failure; None when it does not, or there is none.
+
+    Raises:
+        Unsure: `fail_when` raised.
+    """
     if tool.options.fail_when is None:
         return None
     try:
         return "its result says that it failed" if tool.options.fail_when(value) else None
     except Exception as error:
-        return f"whether it failed is not known: its fail_when raised {explain(error)}"
+        raise Unsure(f"whether it failed is not known: its fail_when raised {explain(error)}") from error
 
 
 def looks_failed(value: Any) -> bool:
@@ -104,24 +100,41 @@ def judged(step: Step, value: Any, started: float) -> Outcome:
     if step.for_each is not None:
         return Outcome("ok", started, time.time(), value, looks_failed=any(map(looks_failed, value)))
     value = kept(value)
-    if step.tool.options.fail_when is not None and (reason := failure(step.tool, value)) is not None:
-        return Outcome("error", started, time.time(), value, reason, looks_failed=True)
+    if step.tool.options.fail_when is not None:
+        try:
+            reason, is_unsure = failure(step.tool, value), False
+        except Unsure as error:
+            reason, is_unsure = str(error), True
+        if reason is not None:
+            return Outcome("error", started, time.time(), value, reason, None, True, False, is_unsure)
     return Outcome("ok", started, time.time(), value, None, None, looks_failed(value))
 
 
-def failed(error: Exception, started: float, may_still_run: bool = False) -> Outcome:
+def failed(
+    error: Exception, started: float, *, may_still_run: bool = False, may_have_run: bool = False
+) -> Outcome:
     """The outcome of a call that raised."""
     ended = time.time()
     if isinstance(error, Denied):
         return Outcome("denied", started, ended, error=str(error))
     result = error.results if isinstance(error, StepFailed) else None
-    return Outcome("error", started, ended, result, str(error), may_still_run=may_still_run)
+    return Outcome(
+        "error",
+        started,
+        ended,
+        result,
+        str(error),
+        may_still_run=may_still_run,
+        may_have_run=may_have_run,
+    )
 
 
-def element(step: Step, value: Any) -> Any:
+def element(step: Step, value: Any, flight: Flight) -> Any:
     """What is kept of one call of a `for_each`. Raises `StepFailed` by the tool's `fail_when`."""
     value = kept(value)
-    if (reason := failure(step.tool, value)) is not None:
+    reason = failure(step.tool, value)
+    flight.may_have_run = False  # for it is known now
+    if reason is not None:
         raise StepFailed(reason)
     return value
 

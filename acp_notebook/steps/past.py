@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +66,8 @@ class PastStep:
     """What is known of a step.
 
     - `status`: how it ended last; None: it did not
-    - `may_have_run`: it was left while its tool was running, or may have been; `items` of a `for_each`
+    - `unsure`: calls that may have been made, though it is not known that they went well, each with how often
+      the run had been resumed by then; by element of a `for_each`, None for the whole step
     - `edits`: how its arguments differed that a person had edited, by element, None for the whole step
     - `elements`: the results of the elements that are done; `count`: how many there are, when they all are
     """
@@ -78,10 +79,17 @@ class PastStep:
     value: Written | None = None
     elements: dict[int, Written] = field(default_factory=dict[int, Written])
     count: int | None = None
-    may_have_run: bool = False
-    items: set[int] = field(default_factory=set[int])
+    unsure: dict[int | None, int] = field(default_factory=dict[int | None, int])
     edits: dict[int | None, dict[str, Any]] = field(default_factory=dict[int | None, dict[str, Any]])
-    segment: int = 0
+
+    @property
+    def may_have_run(self) -> bool:
+        return bool(self.unsure)
+
+    @property
+    def items(self) -> list[int]:
+        """The elements that may have run."""
+        return [item for item in self.unsure if item is not None]
 
 
 class Past:
@@ -114,6 +122,10 @@ class Past:
         if kind == "resumed":
             self._mark_ahead()
             self.resumed.append(at)
+        if kind == "lost":
+            for step in self.steps:
+                if step.status != "ok":
+                    step.unsure[None] = len(self.resumed)
         self._ahead = (place or 0, ahead or 0)
         if kind == "many":
             many: list[tuple[int, float, float, Any]] = json.loads(value or b"[]")
@@ -128,16 +140,14 @@ class Past:
         said: dict[str, Any] = json.loads(detail) if detail else {}
         written = Written(number, Kept(form, value, said.get("lost"))) if form is not None else None
         if kind == "began":
-            step.began, step.segment = at, len(self.resumed)
-            step.may_have_run = True
+            step.began, step.status, step.detail = at, None, {}
+            step.unsure[item] = len(self.resumed)
             step.edits.pop(item, None)
             if "edited" in said:
                 step.edits[item] = said["edited"]
-            if item is not None:
-                step.items.add(item)
         elif kind == "item" and item is not None and written is not None:
             step.elements[item] = written
-            step.items.discard(item)
+            step.unsure.pop(item, None)
         elif kind == "ended":
             step.began = started
             self._end(step, at, status, said, written)
@@ -147,16 +157,16 @@ class Past:
     ) -> None:
         step.status, step.ended, step.detail, step.value = status, at, said, value
         step.count = said.get("items")
-        if status == "ok" or (step.segment == len(self.resumed) and not said.get("may_still_run")):
-            step.may_have_run = False
-            step.items.clear()
+        now = len(self.resumed)
+        before = {item: since for item, since in step.unsure.items() if since < now}
+        step.unsure = {} if status == "ok" else before | dict.fromkeys(_unsure(said), now)
 
     def _mark_ahead(self) -> None:
         """Steps that may have begun after the last row was written, before the process was killed."""
         place, left = self._ahead
         for step in self.steps[place + 1 :] if left else ():
             if step.status != "ok":
-                step.may_have_run, step.segment = True, len(self.resumed)
+                step.unsure[None] = len(self.resumed)
                 left -= 1
                 if not left:
                     break
@@ -188,6 +198,7 @@ class Past:
             detail.get("because"),
             bool(detail.get("looks_failed")),
             bool(detail.get("may_still_run")),
+            bool(detail.get("may_have_run")),
         )
 
     def _load(self, written: Written) -> Any:
@@ -202,6 +213,13 @@ class Past:
             return whole
 
         return loaded(written.kept, read)
+
+
+def _unsure(said: Mapping[str, Any]) -> Sequence[int | None]:
+    """Of a step that has ended, the calls that may have been made."""
+    if not said.get("may_have_run"):
+        return ()
+    return said.get("unsure") or (None,)
 
 
 @contextmanager

@@ -240,13 +240,15 @@ def _step(
     sent: Mapping[str, Any], known: PastStep, values: Mapping[str, Any], is_running: bool
 ) -> StepRecord:
     value = values[sent["id"]]
-    detail = {name: said for name, said in known.detail.items() if name != "items"}
+    detail = {name: said for name, said in known.detail.items() if name not in ("items", "unsure")}
     if isinstance(value, NotKept):
         detail["lost"], value = value.reason, value.shown
     preview = Preview(value, _RESULT)
     status = known.status or "pending"
-    if known.may_have_run and status != "ok":
+    if known.may_have_run and known.status is None:
         status = "running" if is_running else "unknown"
+    elif known.may_have_run:
+        detail["may_have_run"] = known.items or True
     return StepRecord(sent["id"], sent, status, known.began, known.ended, preview.value, preview.cut, detail)
 
 

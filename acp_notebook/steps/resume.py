@@ -152,15 +152,15 @@ class Resumption:
             known, step_id = past[step.step_id], step.step_id
             if step.tool.options.idempotent or step_id in self.wish.again:
                 continue
-            if step.for_each is not None and (known.items or known.elements):
-                yield from (((step_id, item), _may_have_run(step_id)) for item in known.items)
+            if None in known.unsure:
+                yield (step_id, None), _may_have_run(step_id, known)
+            elif step.for_each is not None and (known.items or known.elements):
+                yield from (((step_id, item), _may_have_run(step_id, known)) for item in known.items)
                 yield from (
                     ((step_id, item), _has_run(step_id))
                     for item in known.elements
                     if item not in elements.get(step_id, ())
                 )
-            elif known.may_have_run:
-                yield (step_id, None), _may_have_run(step_id)
             elif known.status == "ok":
                 yield (step_id, None), _has_run(step_id)
 
@@ -180,7 +180,9 @@ class Resumption:
         return journal
 
 
-def _may_have_run(step_id: str) -> str:
+def _may_have_run(step_id: str, known: PastStep) -> str:
+    if known.status is not None and known.detail.get("may_have_run"):
+        return f"Step {step_id!r} may have run already: {known.detail.get('error')}"
     return f"Step {step_id!r} was running when the run ended, and may have run already."
 
 

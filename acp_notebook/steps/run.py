@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..describe import explain
-from .attempts import Denied, Flight
+from .attempts import Denied, Flight, StepFailed
 from .events import (
     ItemEnded,
+    NotWritten,
     Observer,
     Outcome,
     RunEnded,
@@ -24,7 +25,7 @@ from .events import (
 )
 from .isolate import ATOMS, isolated
 from .journal import Journal
-from .judge import StepFailed, element, failed, judged, said, skipped
+from .judge import element, failed, judged, said, skipped
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, ITEM, Step
 from .references import Reference, resolve
@@ -44,7 +45,8 @@ class Run:
 
     In order, or with `parallel` together where references allow it, at most `width` calls at once. After a
     failure or a denial no further step begins, unless `keep_going`: then all do that do not refer to it.
-    With `taken` it goes on from there. A `journal` ends with the run. No error is told with one of `secrets`.
+    With `taken` it goes on from there. A `journal` ends with the run; `fault` says why there is none though
+    there should be. No error is told with one of `secrets`.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Run:
         journal: Journal | None = None,
         taken: Taken | None = None,
         secrets: RunSecrets | None = None,
+        fault: str | None = None,
     ) -> None:
         self.run_id = run_id
         self.steps = tuple(steps)
@@ -81,8 +84,15 @@ class Run:
         self._taken = taken or Taken()
         self._gate = asyncio.Semaphore(width if parallel else 1)
         self._width = width
+        self._fault = fault
+        self._is_told = False
         self._failed: str | None = None
         self._cancelled = False
+
+    @property
+    def fault(self) -> str | None:
+        """Why the run is not written down, or not any more."""
+        return self._journal.fault if self._journal is not None else self._fault
 
     @property
     def status(self) -> Status:
@@ -111,6 +121,7 @@ class Run:
                 self.secrets,
             )
         )
+        self._tell_fault()
         for step_id, outcome in self._taken.done.items():
             self.secrets.learn(step_id, outcome.result)
             self.outcomes[step_id] = outcome
@@ -126,6 +137,7 @@ class Run:
                     self._end(step, skipped("the run was cancelled before this step"))
             if self._journal is not None:
                 self._journal.end(self.status)
+            self._tell_fault()
             self.emit(RunEnded(self.run_id, self.status, time.time()))
 
     async def _in_order(self) -> None:
@@ -167,22 +179,28 @@ class Run:
             return
         started = time.time()
         self.emit(StepStarted(self.run_id, step.step_id, started))
-        flights: list[Flight] = []
+        flights: dict[int | None, Flight] = {}
         try:
             value = await (self._once(step, flights) if step.for_each is None else self._each(step, flights))
             outcome = judged(step, value, started)
         except asyncio.CancelledError:
-            left = any(flight.may_still_run for flight in flights)
-            error = "cancelled while it ran" + (", and it may still be running" if left else "")
-            self._end(step, Outcome("cancelled", started, time.time(), error=error, may_still_run=left))
+            self._end(step, _stopped(step, flights.values(), started), flights)
             raise
         except Exception as error:
-            left = any(flight.may_still_run for flight in flights)
-            outcome = failed(error, started, left)
-        self._end(step, outcome)
+            outcome = failed(
+                error,
+                started,
+                may_still_run=any(flight.may_still_run for flight in flights.values()),
+                may_have_run=any(flight.may_have_run for flight in flights.values()),
+            )
+        self._end(step, outcome, flights)
 
     async def _once(
-        self, step: Step, flights: list[Flight], item: Any = _NOTHING, at: int | None = None
+        self,
+        step: Step,
+        flights: dict[int | None, Flight],
+        item: Any = _NOTHING,
+        at: int | None = None,
     ) -> Any:
         async with self._gate:
             args = self.arguments(step, item)
@@ -197,7 +215,7 @@ class Run:
                 began=lambda: self.began(step, at, flight.edited),
                 question=self._question(step, at),
             )
-            flights.append(flight)
+            flights[at] = flight
             try:
                 return await self._call(step, args, flight)
             except Denied:
@@ -205,7 +223,7 @@ class Run:
             except Exception as error:
                 raise StepFailed(said(error, args)) from error
 
-    async def _each(self, step: Step, flights: list[Flight]) -> list[Any]:
+    async def _each(self, step: Step, flights: dict[int | None, Flight]) -> list[Any]:
         assert step.for_each is not None
         items = self._look_up(step.for_each)
         if not isinstance(items, list | tuple):
@@ -227,7 +245,8 @@ class Run:
                 if faults:
                     return
                 try:
-                    results[at] = element(step, await self._once(step, flights, item, at))
+                    value = await self._once(step, flights, item, at)
+                    results[at] = element(step, value, flights[at])
                 except Exception as error:
                     faults.append((at, error))
                     return
@@ -306,14 +325,25 @@ class Run:
         """Have what is noted written down soon. To be called on the loop's thread."""
         if self._journal is not None:
             self._journal.settle_soon()
+            self._tell_fault()
 
-    def _end(self, step: Step, outcome: Outcome) -> None:
-        outcome = self.record(step, outcome)
+    def _tell_fault(self) -> None:
+        """Say once that the run is not written down."""
+        if not self._is_told and (fault := self.fault) is not None:
+            self._is_told = True
+            self.emit(NotWritten(self.run_id, fault, time.time()))
+
+    def _end(self, step: Step, outcome: Outcome, flights: Mapping[int | None, Flight] | None = None) -> None:
+        unsure = [at for at, flight in (flights or {}).items() if at is not None and flight.may_have_run]
+        outcome = self.record(step, outcome, unsure)
         self.settle()
         self.emit(StepEnded(self.run_id, step.step_id, outcome))
 
-    def record(self, step: Step, outcome: Outcome) -> Outcome:
-        """Keep a step's outcome, on whichever thread it ended; returns it as it may be told."""
+    def record(self, step: Step, outcome: Outcome, unsure: Sequence[int] = ()) -> Outcome:
+        """Keep a step's outcome, on whichever thread it ended; returns it as it may be told.
+
+        `unsure`: of a `for_each`, the elements whose call may have been made.
+        """
         self.secrets.learn(step.step_id, outcome.result)
         if outcome.error is not None and self.secrets.texts:
             outcome = outcome._replace(error=self.secrets.masked(outcome.error))
@@ -321,7 +351,7 @@ class Run:
         if self._journal is not None:
             whole = step.for_each is not None and outcome.status == "ok"
             items = len(outcome.result) if whole else None
-            self._journal.ended(self._places[step.step_id], outcome, items=items)
+            self._journal.ended(self._places[step.step_id], outcome, items=items, unsure=unsure)
         if self._failed is None and outcome.status in ("error", "denied"):
             self._failed = step.step_id
         return outcome
@@ -337,6 +367,16 @@ class Run:
                 observer(event)
             except Exception:  # who watches a run must not change it
                 log.exception("an observer of %s failed", self.run_id)
+
+
+def _stopped(step: Step, flights: Collection[Flight], started: float) -> Outcome:
+    """The outcome of a step that was cancelled."""
+    left = any(flight.may_still_run for flight in flights)
+    unsure = any(flight.may_have_run for flight in flights)
+    if step.for_each is None and not unsure:
+        return Outcome("cancelled", None, time.time(), error="cancelled before its tool was called")
+    error = "cancelled while it ran" + (", and it may still be running" if left else "")
+    return Outcome("cancelled", started, time.time(), error=error, may_still_run=left, may_have_run=unsure)
 
 
 def _waits(steps: Sequence[Step]) -> Iterable[tuple[Step, list[str]]]:

@@ -7,12 +7,13 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from .attempts import called
+from .attempts import StepFailed, called, guarded
 from .events import Outcome, StepEnded, StepEvent, StepStarted
-from .judge import PLAIN, StepFailed, failed, judged, said
+from .judge import PLAIN, failed, judged, said
 from .plan import Step
 
 if TYPE_CHECKING:
@@ -45,7 +46,14 @@ class Stretch:
                 if self._now is not None:
                     step, started = self._now
                     error = "cancelled while it ran, and it may still be running"
-                    outcome = Outcome("cancelled", started, time.time(), error=error, may_still_run=True)
+                    outcome = Outcome(
+                        "cancelled",
+                        started,
+                        time.time(),
+                        error=error,
+                        may_still_run=True,
+                        may_have_run=True,
+                    )
                     self._record(step, outcome)
             raise
         finally:
@@ -92,15 +100,14 @@ class Stretch:
 
     def _called(self, step: Step, started: float) -> Outcome:
         args: dict[str, Any] = {}
+        has_run = False
         try:
             args = self._run.arguments(step)
             value = called(step.tool, step.tool.validator.validate_python(args))
             if type(value) not in PLAIN and inspect.isawaitable(value):
-                value = asyncio.run_coroutine_threadsafe(_awaited(value), self._loop).result()
+                value = asyncio.run_coroutine_threadsafe(guarded(step.tool, value), self._loop).result()
+            has_run = True
             return judged(step, value, started)
         except Exception as error:
-            return failed(StepFailed(said(error, args)), started)
-
-
-async def _awaited(value: Awaitable[Any]) -> Any:
-    return await value
+            unsure = has_run or isinstance(error, CancelledError)
+            return failed(StepFailed(said(error, args)), started, may_have_run=unsure)

@@ -24,7 +24,7 @@ from .answer import answer, read
 from .calls import Calls, unwatched
 from .check import Checked, check
 from .events import Observer, Outcome, watcher
-from .executors import leaves
+from .executors import leaves, usable
 from .journal import Beginning, Journal, begin
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
@@ -57,7 +57,10 @@ class _PlanTool(ToolsetTool[Any]):
 
 @dataclass(slots=True)
 class _Plan:
-    """A checked plan that is about to run; `taken`: it goes on from there. `text` is its JSON."""
+    """A checked plan that is about to run; `taken`: it goes on from there. `text` is its JSON.
+
+    `fault`: why it is not written down.
+    """
 
     run_id: str
     steps: tuple[Step, ...]
@@ -66,6 +69,7 @@ class _Plan:
     secrets: RunSecrets
     journal: Journal | None = None
     taken: Taken | None = None
+    fault: str | None = None
 
     @property
     def counted(self) -> Iterable[Step]:
@@ -119,7 +123,7 @@ class StepToolset(WrapperToolset[Any]):
         self._width = width
         self._options = dict(options or {})
         self._limits = Limits(steps=max_steps, items=max_items)
-        self._executor = executor
+        self._executor = usable(executor)
         self._journal = journal
         self._observer = on_event
         self._runs: deque[tuple[str | None, Run, str]] = deque(maxlen=_KEPT)
@@ -243,14 +247,15 @@ class StepToolset(WrapperToolset[Any]):
             journal=plan.journal,
             taken=plan.taken,
             secrets=plan.secrets,
+            fault=plan.fault,
         )
         self._runs.append((ctx.conversation_id, run, plan.text))
         try:
             await run.run()
         finally:
             calls.count((step, run.outcomes[step.step_id]) for step in plan.counted)
-        if plan.journal is not None and plan.journal.fault is not None:
-            plan.notes.append(f"{_NOT_JOURNALLED}: {plan.journal.fault}")
+        if run.fault is not None:
+            plan.notes.append(f"{_NOT_JOURNALLED}: {run.fault}")
         return answer(run, plan.notes)
 
     def _journalled(
@@ -278,7 +283,7 @@ class StepToolset(WrapperToolset[Any]):
                 plan.journal = begin(beginning, ordered=not self._parallel)
             except DatabaseError as error:
                 log.warning("%s: %s", _NOT_JOURNALLED, error)
-                plan.notes.append(f"{_NOT_JOURNALLED}: {error}")
+                plan.fault = str(error)
         return plan
 
     async def _resumed(self, wish: Resume, raw: Any, tools: Mapping[str, StepTool], calls: Calls) -> _Plan:

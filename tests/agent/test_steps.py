@@ -155,7 +155,7 @@ def test_a_cancel_says_what_ran_what_did_not_and_what_may_still_run(hosted: Host
     turn.wait(20)
     leave.set()
     (notice,) = (item for item in turn.state.items if isinstance(item, Notice))
-    stopped = "cancelled and may still be running: s" if sync else "stopped while running: s"
+    stopped = "cancelled and may still be running: s" if sync else "stopped while running, perhaps done: s"
     assert notice.text == (
         f"Cancelled. Ran: b; {stopped}; did not run: c0, c1, c2, c3, c4, c5, c6, c7 and 4 more."
     )

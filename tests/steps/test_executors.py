@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from pydantic_ai import Agent, FunctionToolset, RunContext, Tool
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.toolsets import CombinedToolset
 
-from acp_notebook import Sharable, StepApp, StepEvent, StepOptions, StepToolset
+from acp_notebook import AcpError, Sharable, StepApp, StepEvent, StepOptions, StepToolset
 from acp_notebook.masking import MASK
 from acp_notebook.steps.events import Outcome, StepEnded, StepStarted
 from harness import away
@@ -149,8 +150,8 @@ async def test_approval_is_asked_here_and_hooks_see_what_comes_back(processes: P
 async def test_what_cannot_travel_ends_its_step_alone(processes: ProcessPoolExecutor) -> None:
     toolset = StepToolset([away.lock, away.odd, away.where], executor=processes, keep_going=True)
     answer = await execute(toolset, [step("l", "lock"), step("o", "odd"), step("w", "where")])
-    assert "cannot pickle" in answer["steps"]["l"]["error"]
-    assert answer["steps"]["o"]["error"] == "Odd: one and two"
+    assert "cannot pickle" in answer["steps"]["l"]["error"] and answer["steps"]["l"]["may_have_run"]
+    assert answer["steps"]["o"] == {"status": "error", "error": "Odd: one and two"}
     assert answer["steps"]["w"] == "ok"
 
 
@@ -168,8 +169,17 @@ async def test_a_lost_process_is_the_error_of_its_step(tmp_path: Path) -> None:
         toolset = StepToolset([away.die, away.where], executor=pool, keep_going=True)
         answer = await execute(toolset, [step("d", "die", mark=str(mark)), step("w", "where")])
     assert answer["steps"]["d"]["error"].startswith("its worker was lost while it ran, and what it has done")
+    assert answer["steps"]["d"]["may_have_run"]
     assert "not usable anymore" in answer["steps"]["w"]["error"]
     assert mark.read_text() == "x"
+
+
+@pytest.mark.parametrize("wrong", ["x", 4, ProcessPoolExecutor, lambda: None])
+def test_what_is_no_executor_is_refused(wrong: Any) -> None:
+    with pytest.raises(
+        AcpError, match=f"^executor is no concurrent.futures.Executor: {re.escape(repr(wrong))}"
+    ):
+        StepToolset([away.where], executor=wrong)
 
 
 async def test_it_is_never_shut_down_and_one_that_is_says_so() -> None:
@@ -214,7 +224,7 @@ async def test_a_cancel_takes_back_what_has_not_begun(timeout: float | None) -> 
         assert (await cancelled(toolset, "block", begun)).may_still_run
         begun.clear()
         waiting = await cancelled(toolset, "block")
-        assert waiting.status == "cancelled" and not waiting.may_still_run
+        assert waiting.status == "cancelled" and not (waiting.may_still_run or waiting.may_have_run)
         release.set()
     assert not begun.is_set()
 

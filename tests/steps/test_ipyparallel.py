@@ -56,7 +56,7 @@ async def test_each_call_is_made_once_on_one_engine(client: Any, balanced: bool,
 
 async def test_an_error_says_the_reason_there(client: Any) -> None:
     answer = await execute(StepToolset([away.boom], executor=client[0].executor), [step("b", "boom")])
-    assert answer["steps"]["b"]["error"] == "ValueError: no such table, with nothing"
+    assert answer["steps"]["b"] == {"status": "error", "error": "ValueError: no such table, with nothing"}
 
 
 class Refusing(Executor):
@@ -71,7 +71,8 @@ class Refusing(Executor):
 
 async def test_what_an_engine_itself_says_is_the_error() -> None:
     answer = await execute(StepToolset([away.where], executor=Refusing()), [step("w", "where")])
-    assert answer["steps"]["w"]["error"] == "ModuleNotFoundError: No module named 'acp_notebook'"
+    error = "ModuleNotFoundError: No module named 'acp_notebook'"
+    assert answer["steps"]["w"] == {"status": "error", "error": error}
 
 
 async def test_a_lost_engine_ends_the_step_and_no_other_runs_it(client: Any, tmp_path: Path) -> None:
@@ -80,4 +81,5 @@ async def test_a_lost_engine_ends_the_step_and_no_other_runs_it(client: Any, tmp
     toolset = StepToolset([away.die, away.where], executor=view.executor, keep_going=True)
     answer = await execute(toolset, [step("d", "die", mark=str(mark)), step("w", "where")])
     assert answer["steps"]["d"]["error"].startswith("its worker was lost while it ran, and what it has done")
+    assert answer["steps"]["d"]["may_have_run"]
     assert answer["steps"]["w"] == "ok" and mark.read_text() == "x"

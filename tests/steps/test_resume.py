@@ -352,5 +352,7 @@ def test_a_process_that_is_killed_leaves_what_can_be_gone_on_with(at: int, tmp_p
     toolset = StepToolset([note, anote])
     answer = asyncio.run(go_on(toolset, run_id, capabilities=[HandleDeferredToolCalls(handle)]))
     assert answer["results"] == {f"s{n}": f"n{n}" for n in range(6)}
-    assert asked == [f"n{at}"]
-    assert log.read_text().split() == [*(f"n{n}" for n in range(at + 1)), *(f"n{n}" for n in range(at, 6))]
+    ran = log.read_text().split()
+    assert ran[: at + 1] == [f"n{n}" for n in range(at + 1)]
+    assert {name for name in ran if ran.count(name) == 2} <= set(asked)  # of quick ones there may be more
+    assert f"n{at}" in asked and max(map(ran.count, ran)) == 2
