@@ -166,10 +166,9 @@ def hold(path: Path, number: int) -> Callable[[], None] | None:
     if (path, number) in _held:
         return None
     if fcntl is not None:
-        if path not in _lock_files:
-            _lock_files[path] = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        file = _lock_file(path)
         try:
-            fcntl.lockf(_lock_files[path], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
         except (BlockingIOError, PermissionError):
             return None
     _held.add((path, number))
@@ -177,6 +176,15 @@ def hold(path: Path, number: int) -> Callable[[], None] | None:
     def release() -> None:
         _held.discard((path, number))
         if fcntl is not None:
-            fcntl.lockf(_lock_files[path], fcntl.LOCK_UN, 1, number)
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, number)
 
     return release
+
+
+def _lock_file(path: Path) -> int:
+    """The open file at `path`: a new one where the one before was deleted, which others do not see."""
+    with suppress(KeyError, FileNotFoundError):
+        if os.path.samestat(os.fstat(_lock_files[path]), os.stat(path)):
+            return _lock_files[path]
+    _lock_files[path] = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    return _lock_files[path]

@@ -9,6 +9,7 @@ when the process is killed meanwhile it is not known which of them have run.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -95,11 +97,22 @@ class Beginning:
     agent: str | None = None
 
 
+#: Closes journals that could not say, when their runs ended, that rows are missing.
+_unsaid: list[Callable[[], bool]] = []
+
+
+@atexit.register
+def say() -> None:
+    """Have runs of this process say that they were not written down to their ends, where they could not."""
+    _unsaid[:] = [closes for closes in _unsaid if not closes()]
+
+
 class Journal:
     """Writes one run. When that fails, `fault` says why, and no more is written: the run itself goes on.
 
     It fails when the disk is full, the file is locked for more than `WAIT` seconds or somebody takes it away.
-    If it can be written again when the run ends, it then says that what is missing is not known.
+    When it can be written again, it says there that what is missing is not known. Until then this process
+    holds the run, so that nobody goes on with it as if that had not been done.
 
     `ordered`: one tool is called after the other. Methods may be called on any thread, unless they say else.
     """
@@ -213,18 +226,26 @@ class Journal:
             self._look()
             end = (_END, [(time.time(), status, self._run)])
             self._commit(end)
-            with suppress(DatabaseError):
-                if self.fault is not None:
-                    self._lost(end)
             self._is_open = False
-            with suppress(DatabaseError):
-                self._file.close()
+            if not self._closes(end):
+                _unsaid.append(partial(self._closes, end))
 
-    def _lost(self, end: _Statement) -> None:
-        """Say in the file that rows are missing, or it would seem that no step has begun since."""
-        self._connection.execute("PRAGMA busy_timeout = 0")  # it has been waited for
-        self._row("lost")
-        self._execute((_ROW, self._rows[-1:]), end)
+    def _closes(self, end: _Statement) -> bool:
+        """Close the file. If rows are missing it says so first, and cannot be closed before it does.
+
+        Without that it would seem that no step has begun since.
+        """
+        if self.fault is not None and self._file.is_there:
+            self._row("lost")
+            try:
+                with self._file.explained():
+                    self._connection.execute("PRAGMA busy_timeout = 0")  # it has been waited for
+                self._execute((_ROW, self._rows[-1:]), end)
+            except DatabaseError:
+                return False
+        with suppress(DatabaseError):
+            self._file.close()
+        return True
 
     def _look(self) -> None:
         """See that what is written can be read: SQLite writes on to a file that is deleted."""
@@ -388,7 +409,7 @@ class RunFile:
         self._releases: list[Callable[[], None]] = []
         self._tables = database.Tables("steps", MIGRATIONS)
         self.connection = database.open_database(self._tables, self.path)
-        self.connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT}")
+        self.connection.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT)}")
         self._inode = self._seen()
 
     def explained(self) -> AbstractContextManager[None]:
@@ -435,6 +456,7 @@ def begin(beginning: Beginning, *, ordered: bool) -> Journal:
     Raises:
         DatabaseError: the file cannot be used.
     """
+    say()
     file = RunFile()
     try:
         with file.explained():

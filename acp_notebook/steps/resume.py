@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ..errors import AcpError
 from .events import Outcome
-from .journal import Journal, RunFile
+from .journal import Journal, RunFile, say
 from .keep import NotKept
 from .past import Past, PastStep, find
 from .plan import Step
@@ -58,6 +58,7 @@ class Resumption:
 
     def __init__(self, wish: Resume) -> None:
         self.wish = wish
+        say()
         self._file = RunFile()
         try:
             with self._file.explained():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -16,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-from acp_notebook import Sharable, StepToolset
+from acp_notebook import Sharable, StepEvent, StepToolset
 from acp_notebook.database import database_path
 from acp_notebook.masking import secrets_in
 from acp_notebook.steps import journal
+from acp_notebook.steps.events import NotWritten
 from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.keep import NotKept, keep, loaded
 from acp_notebook.steps.past import Past, find
@@ -201,6 +203,53 @@ async def test_a_broken_file_is_said_in_a_line_and_the_run_goes_on(own_folder: P
     assert answer["results"] == {"a": 2}
     (note,) = answer["notes"]
     assert note.startswith("This run is not written down, and cannot be resumed: ") and "\n" not in note
+
+
+def boom(n: Annotated[int, Sharable()]) -> int:
+    raise RuntimeError("broken")
+
+
+async def test_a_file_that_is_deleted_is_told_of_once(own_folder: Path) -> None:
+    def delete() -> None:
+        database_path().unlink()
+
+    events: list[StepEvent] = []
+    steps = [step("d", "delete"), step("a", "same", value=1), step("b", "same", value=reference("a"))]
+    answer = await execute(StepToolset([delete, same], on_event=events.append), steps)
+    assert answer["status"] == "ok" and "has been moved or deleted meanwhile" in answer["notes"][0]
+    (told,) = (event for event in events if isinstance(event, NotWritten))
+    assert "has been moved or deleted meanwhile" in told.reason
+    assert StepToolset.runs() == ()
+
+
+@pytest.mark.parametrize("until", ["end", "later"])
+async def test_a_file_that_is_locked_for_too_long_says_later_what_it_does_not_know(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch, until: str
+) -> None:
+    monkeypatch.setattr(journal, "WAIT", 0.01)
+    connections: list[sqlite3.Connection] = []
+    ran: list[str] = []
+
+    def lock() -> None:
+        connections.append(sqlite3.connect(database_path(), isolation_level=None, check_same_thread=False))
+        connections[0].execute("BEGIN EXCLUSIVE")
+
+    def note(name: str) -> str:
+        ran.append(name)
+        if name == "c" and until == "end":
+            connections[0].close()
+        return name
+
+    names = "abc"
+    steps = [step("l", "lock"), *(step(n, "note", name=n) for n in names), step("x", "boom", n=1)]
+    run_id, answer = await run(StepToolset([lock, note, boom]), *steps)
+    assert answer["notes"][0].startswith("This run is not written down") and "is locked" in answer["notes"][0]
+    connections[0].close()
+    said = await go_on(StepToolset([lock, note, boom]), run_id)
+    assert said["steps"]["l"]["status"] == "denied"  # nobody is there to ask whether it may run twice
+    said = await go_on(StepToolset([lock, note, boom]), run_id, wish={"done": {"l": None}})
+    assert said["steps"]["a"]["status"] == "denied" and ran == list(names)
+    assert {known.status for known in StepToolset.record(run_id).steps[2:]} <= {"skipped", "unknown"}
 
 
 async def test_nothing_is_written_when_it_is_not_asked_for(own_folder: Path) -> None:
