@@ -132,7 +132,8 @@ def masked(value: Any, name: str = "") -> Any:
         hidden = says_secret(name)
         return {key: masked(item, name if hidden else str(key)) for key, item in mapping.items()}
     if isinstance(value, list | tuple):
-        return [masked(item, name) for item in cast("list[Any]", value)]
+        items = [masked(item, name) for item in cast("list[Any]", value)]
+        return tuple(items) if type(cast(Any, value)) is tuple else items
     return MASK if _is_secret(value, name) else value
 
 

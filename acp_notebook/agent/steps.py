@@ -17,7 +17,7 @@ from ..errors import PlanError
 from ..masking import masked
 from ..plan import Plan, PlanEdit, SetPlan
 from ..plan.display import progress
-from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, run_of, step_meta, step_of
+from ..plan.runs import DENIED, FAILED, RUN, StepFacts, run_of, step_meta, step_of
 from ..protocol.messages import Notice, PlanUpdate
 from ..steps.events import (
     ItemEnded,
@@ -30,19 +30,11 @@ from ..steps.events import (
     StepRetried,
     StepStarted,
 )
-from ..steps.outline import entries
+from ..steps.outline import STATUSES, entries
 from ..steps.preview import Preview, size
 from .approvals import DENIED_BY
 from .stream import FLUSH_AFTER, Outbox
 
-#: How an outcome is shown as the status of an entry.
-STATUSES = {
-    "ok": "completed",
-    "error": FAILED,
-    "skipped": SKIPPED,
-    "denied": DENIED,
-    "cancelled": "cancelled",
-}
 #: Bytes of a result's preview, and steps that a report names.
 RESULT, NAMED = 300, 8
 #: News of the calls of so many runs find their plan.

@@ -10,13 +10,22 @@ from typing import Any, cast
 
 from ..masking import marked, masked
 from ..plan import Plan, PlanEntry
-from ..plan.runs import RUN, StepFacts, step_meta
+from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, step_meta
 from ..text import plain
 from .plan import ITEM, Step
 from .preview import Preview, is_secret
 from .references import Reference, resolve
 from .secrets import RunSecrets
 
+#: How a step has ended, or not, as the status of its entry.
+STATUSES = {
+    "ok": "completed",
+    "error": FAILED,
+    "skipped": SKIPPED,
+    "denied": DENIED,
+    "cancelled": "cancelled",
+    "running": "in_progress",
+}
 #: Longest argument in a line, and in the list of them; longest line. Characters.
 SHORT, WHOLE, LINE = 60, 2_000, 200
 

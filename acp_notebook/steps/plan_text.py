@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..masking import declares_secrets, is_reference, marked, masked, mentions_secret
 from .plan import Step
-from .secrets import RunSecrets
+from .secrets import RunSecrets, defaults
 
 #: One of these is in each name of a secret.
 _HINTS = ("passw", "token", "secret", "api", "authoriz", "credential")
@@ -19,7 +19,7 @@ def without_secrets(text: str, steps: Sequence[Step]) -> tuple[str, RunSecrets]:
     tools = {id(step.tool): step.tool for step in steps}.values()
     low = text.lower()  # a search without regard to case takes many times as long
     hinted = any(part in low for part in _HINTS) and mentions_secret(text)
-    if not hinted and not any(declares_secrets(tool.parameters) for tool in tools):
+    if not hinted and not any(declares_secrets(tool.parameters) or defaults(tool) for tool in tools):
         return text, RunSecrets()
     secrets = RunSecrets(steps)
     plan: list[dict[str, Any]] = json.loads(text)

@@ -5,22 +5,28 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from ..errors import AcpError
+from ..plan import Plan, PlanEntry
+from ..plan.runs import RUN, StepFacts, step_meta
+from ..text import plain
 from ..text_files import named, write_text
+from .expressions import used
 from .keep import NotKept
+from .outline import STATUSES
 from .past import Past, PastRun, PastStep, all_runs, find, opened
+from .plan import ITEM
 from .preview import Preview
-from .references import REFERENCE
+from .record_text import finite, html_table, iso, listed, markdown_cell, markdown_table, short, time_of
+from .references import LITERALLY
 from .script import Script, script
 
 Format = Literal["json", "ipynb", "py"]
-#: Bytes of a result in a record, and characters of a cell in its table.
-_RESULT, _CELL = 20_000, 160
+#: Bytes of a result in a record.
+_RESULT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class RunSummary:
 
     def __str__(self) -> str:
         whose = " · ".join(filter(None, (self.name, self.agent)))
-        return f"{self.run_id[:8]}  {_time(self.began)}  {self.status:10}  {self.steps:5} steps  {whose}"
+        return f"{self.run_id[:8]}  {time_of(self.began)}  {self.status:10}  {self.steps:5} steps  {whose}"
 
 
 class Runs(tuple[RunSummary, ...]):
@@ -46,19 +52,22 @@ class Runs(tuple[RunSummary, ...]):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         columns = ("run", "began", "status", "steps", "tools", "agent")
         rows = [
-            (r.run_id[:8], _time(r.began), r.status, str(r.steps), r.name or "", r.agent or "") for r in self
+            (r.run_id[:8], time_of(r.began), r.status, str(r.steps), r.name or "", r.agent or "")
+            for r in self
         ]
         text = "\n".join(map(str, self)) or "No run of steps has been written down yet."
         if not rows:
             return {"text/plain": text}
-        table = _markdown(columns, rows)
-        return {"text/plain": text, "text/markdown": table, "text/html": _html(columns, rows)}
+        table = markdown_table(columns, rows)
+        return {"text/plain": text, "text/markdown": table, "text/html": html_table(columns, rows)}
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """One step: as it was sent, and what came of it.
 
+    `edited`: where a person has changed the arguments before it ran, those that it ran with, in the form of
+    the sent ones. They are by the element of its `for_each`; those of a step without one are under None.
     `status` is that of its outcome, `running`, `unknown` when its process ended while it may have been
     running, or `pending`. `result` is the beginning of a large one; `detail` has error, because, and flags.
     """
@@ -71,6 +80,9 @@ class StepRecord:
     result: Any
     is_cut: bool
     detail: Mapping[str, Any]
+    edited: Mapping[int | None, Mapping[str, Any]] = field(
+        default_factory=dict[int | None, Mapping[str, Any]]
+    )
 
     @property
     def tool(self) -> str:
@@ -78,8 +90,12 @@ class StepRecord:
 
     @property
     def arguments(self) -> str:
-        """The arguments in a line, references as `← step.path`, secrets masked."""
-        return ", ".join(f"{name}={_short(value)}" for name, value in self.sent["args"].items())
+        """The arguments in a line, references as `← step.path`, secrets masked; also those it ran with."""
+        said = listed(self.sent["args"])
+        for at, args in self.edited.items():
+            which = "" if at is None else f" for element {at}"
+            said += f"; edited by you{which} to {listed(args)}"
+        return said
 
     @property
     def said(self) -> str:
@@ -88,7 +104,7 @@ class StepRecord:
             return str(error)
         if (because := self.detail.get("because")) is not None:
             return f"because of {because}"
-        return _short(self.result) if self.status == "ok" else ""
+        return short(self.result) if self.status == "ok" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +135,7 @@ class RunRecord:
         """The record as JSON, or as a script or a notebook that does the same. Raises `AcpError`."""
         match format:
             case "json":
-                return json.dumps(self._json(), indent=1, ensure_ascii=False) + "\n"
+                return json.dumps(finite(self._json()), indent=1, ensure_ascii=False) + "\n"
             case "py":
                 return self.script.text(self._heading)
             case "ipynb":
@@ -136,7 +152,21 @@ class RunRecord:
 
     @property
     def _heading(self) -> str:
-        return f"{self.title}, {_time(self.began)}."
+        return f"{self.title}, {time_of(self.began)}."
+
+    @property
+    def diagram(self) -> str:
+        """How the steps depend on each other, and how each ended, as the source of a Mermaid diagram."""
+        entries = (
+            PlanEntry(
+                f"{step.step_id}: {step.tool}({step.arguments})",
+                id=step.step_id,
+                status=STATUSES.get(step.status, "pending"),
+                meta=step_meta(StepFacts(uses=_uses(step.sent))),
+            )
+            for step in self.steps
+        )
+        return Plan(tuple(entries), title=self.title, meta={RUN: {"id": self.run_id}}).to("mermaid")
 
     def _json(self) -> dict[str, Any]:
         return {
@@ -145,18 +175,19 @@ class RunRecord:
             "name": self.name,
             "agent": self.agent,
             "folder": self.folder,
-            "began": _iso(self.began),
-            "ended": _iso(self.ended),
-            "resumed": [_iso(at) for at in self.resumed],
+            "began": iso(self.began),
+            "ended": iso(self.ended),
+            "resumed": [iso(at) for at in self.resumed],
             "settings": dict(self.settings),
             "steps": [
                 {
                     **step.sent,
                     "status": step.status,
-                    "began": _iso(step.began),
-                    "ended": _iso(step.ended),
+                    "began": iso(step.began),
+                    "ended": iso(step.ended),
                     "result": step.result,
                     **({"result_is_cut": True} if step.is_cut else {}),
+                    **({"edited": _edits_json(step)} if step.edited else {}),
                     **step.detail,
                 }
                 for step in self.steps
@@ -170,24 +201,25 @@ class RunRecord:
         ]
 
     def __str__(self) -> str:
-        lines = [self.title, f"began {_time(self.began)} in {self.folder}"]
+        lines = [self.title, f"began {time_of(self.began)} in {self.folder}"]
         if self.resumed:
-            lines.append(f"resumed {', '.join(map(_time, self.resumed))}")
+            lines.append(f"resumed {', '.join(map(time_of, self.resumed))}")
         for step_id, tool, arguments, status, took, said in self._rows():
             lines.append(
                 f"{status:9} {took:>8}  {step_id}: {tool}({arguments}){f' → {said}' if said else ''}"
             )
-        return "\n".join(lines)
+        return "\n".join(map(plain, lines))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         columns = ("step", "tool", "arguments", "status", "took", "result")
-        head = f"began {_time(self.began)} in {self.folder}"
+        head = f"began {time_of(self.began)} in {self.folder}"
         rows = self._rows()
-        table = _html(columns, rows)
+        title, text = html.escape(plain(self.title)), html.escape(plain(head))
+        above = f"**{markdown_cell(self.title)}**, {markdown_cell(head)}"
         return {
             "text/plain": str(self),
-            "text/markdown": f"**{_cell(self.title)}**, {_cell(head)}\n\n{_markdown(columns, rows)}",
-            "text/html": f"<p><b>{html.escape(self.title)}</b>, {html.escape(head)}</p>{table}",
+            "text/markdown": f"{above}\n\n{markdown_table(columns, rows)}",
+            "text/html": f"<p><b>{title}</b>, {text}</p>{html_table(columns, rows)}",
         }
 
 
@@ -216,7 +248,8 @@ def record(run_id: str) -> RunRecord:
         run = find(file, run_id)
         is_running = run.status is None and file.is_held(run.number)
         past = Past(file, run)
-        values = {s["id"]: past.value(known) for s, known in zip(run.steps, past.steps, strict=True)}
+        values = {sent["id"]: past.value(known) for sent, known in _both(run, past) if known.status == "ok"}
+        steps = tuple(_step(sent, known, past, is_running) for sent, known in _both(run, past))
         return RunRecord(
             run.run_id,
             run.status or ("running" if is_running else "unfinished"),
@@ -227,8 +260,8 @@ def record(run_id: str) -> RunRecord:
             run.ended,
             tuple(past.resumed),
             json.loads(run.settings),
-            tuple(_step(sent, known, values, is_running) for sent, known in _both(run, past)),
-            script(run.steps, json.loads(run.tools), values),
+            steps,
+            script([(step.sent, step.edited) for step in steps], json.loads(run.tools), values),
         )
 
 
@@ -236,10 +269,8 @@ def _both(run: PastRun, past: Past) -> Iterator[tuple[dict[str, Any], PastStep]]
     return zip(run.steps, past.steps, strict=True)
 
 
-def _step(
-    sent: Mapping[str, Any], known: PastStep, values: Mapping[str, Any], is_running: bool
-) -> StepRecord:
-    value = values[sent["id"]]
+def _step(sent: Mapping[str, Any], known: PastStep, past: Past, is_running: bool) -> StepRecord:
+    value = past.value(known)
     detail = {name: said for name, said in known.detail.items() if name not in ("items", "unsure")}
     if isinstance(value, NotKept):
         detail["lost"], value = value.reason, value.shown
@@ -249,52 +280,31 @@ def _step(
         status = "running" if is_running else "unknown"
     elif known.may_have_run:
         detail["may_have_run"] = known.items or True
-    return StepRecord(sent["id"], sent, status, known.began, known.ended, preview.value, preview.cut, detail)
+    edited = {at: _ran(sent["args"], edit) for at, edit in known.edits.items()}
+    took = known.began, known.ended
+    return StepRecord(sent["id"], sent, status, *took, preview.value, preview.cut, detail, edited)
 
 
-def _short(value: Any) -> str:
-    """A value in a line; what refers to a step with an arrow."""
-    if isinstance(value, dict) and REFERENCE in value:
-        target: Any = cast("dict[str, Any]", value)[REFERENCE]
-        if isinstance(target, dict):
-            ((step, path),) = cast("dict[str, Any]", target).items()
-            return f"← {'.'.join(map(str, (step, *path)))}"
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        text = f"{{{', '.join(f'{key}: {_short(item)}' for key, item in items)}}}"
-    elif isinstance(value, list):
-        text = f"[{', '.join(map(_short, cast('list[Any]', value)))}]"
-    else:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+def _uses(sent: Mapping[str, Any]) -> tuple[str, ...]:
+    found = used([sent["args"], sent.get("for_each"), sent.get("when")])
+    return tuple(name for name in dict.fromkeys(found) if name != ITEM or "for_each" not in sent)
+
+
+def _ran(sent: Mapping[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a step ran with: the sent ones, and what a person has changed about them."""
+    changed: dict[str, Any] = {
+        name: {LITERALLY: value} if isinstance(value, dict | list) else value
+        for name, value in edit["changed"].items()
+    }
+    return {name: value for name, value in sent.items() if name not in edit["removed"]} | changed
+
+
+def _edits_json(step: StepRecord) -> Any:
+    """By element, or of the step as a whole."""
+    return step.edited[None] if None in step.edited else {str(at): args for at, args in step.edited.items()}
 
 
 def _took(step: StepRecord) -> str:
     if step.began is None or step.ended is None:
         return ""
     return f"{max(step.ended - step.began, 0):.2f} s"
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at).astimezone().isoformat()
-
-
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
-    lines += [" | ".join(map(_cell, row)) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    """A text in a cell of a Markdown table, where nothing in it is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|~$&!" else " " if c in "\r\n" else c for c in text)
-
-
-def _html(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -15,6 +15,7 @@ from .isolate import ATOMS
 from .paths import NoSuchPath, follow
 from .plan import ITEM, Step
 from .references import Place, Reference, resolve
+from .tools import StepTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class RunSecrets:
             references[name] = reference
             return name
 
-        given = {name: resolve(node, stand_in) for name, node in step.args.items()}
+        given: dict[str, Any] = defaults(step.tool)
+        given |= {name: resolve(node, stand_in) for name, node in step.args.items()}
         found = list(secret_values(marked(given, step.tool.parameters)))
         if step.when is not None:
             *_, last = (step.when.value.step, *map(str, step.when.value.path))
@@ -105,6 +107,15 @@ class RunSecrets:
     def masked(self, value: Any) -> Any:
         """`value`, JSON-like, without them."""
         return redacted(value, self.texts) if self.texts else value
+
+
+def defaults(tool: StepTool) -> dict[str, Any]:
+    """What a tool takes for arguments that are called secrets, where a step says nothing else."""
+    return {
+        name: schema["default"]
+        for name, schema in tool.properties.items()
+        if says_secret(name) and isinstance(schema, dict) and "default" in schema
+    }
 
 
 def _is_flat(value: Any) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from ..masking import masked
 from .tools import StepTool
 
 #: So deep are types of results and arguments written out.
@@ -41,7 +42,9 @@ def _parameter(tool: StepTool, name: str, schema: Any, defs: Mapping[str, Any]) 
     text = f"{name}{mark}: {typed(schema, defs)}"
     if name in tool.required:
         return text
-    return f"{text} = {json.dumps(schema['default'], default=str)}" if "default" in schema else f"{text}?"
+    if "default" not in schema:
+        return f"{text}?"
+    return f"{text} = {json.dumps(masked(schema['default'], name), ensure_ascii=False, default=str)}"
 
 
 def typed(schema: Any, defs: Mapping[str, Any], depth: int = _DEPTH) -> str:

@@ -3,165 +3,167 @@
 from __future__ import annotations
 
 import ast
-import dis
 import inspect
-import linecache
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from types import CodeType, ModuleType
-from typing import Any, cast
+from types import ModuleType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from pydantic_ai import RunContext
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
 from ..masking import masked
+from .definitions import annotated, assignment, class_source, function_source, is_plain, names_in
 from .plan import Step
-from .tools import function_schema
+from .source import without_secrets
+from .tools import Sharable, function_schema
 
-_PLAIN = (str, int, float, bool, bytes, type(None), list, dict, tuple, set)
-#: Longest value that is written into a script. Characters.
-_LONGEST = 2_000
+#: Types that nothing else is made into: of what JSON has, they take what is theirs.
+_AS_IT_IS = frozenset({Any, object, str, type(None), list, dict})
+_NUMBERS = frozenset({int, float, bool})
+#: How a line begins that stands for what cannot be written.
+_UNKNOWN = "# "
 
 
-def tool_sources(steps: Iterable[Step], tools: Mapping[str, ToolsetTool[Any]]) -> dict[str, dict[str, Any]]:
-    """Of each tool that the steps call, by name: its code and how it is called, as JSON.
+def tool_sources(
+    steps: Iterable[Step], tools: Mapping[str, ToolsetTool[Any]], secrets: Sequence[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Of each tool that the steps call, by name: its code and how it is called, as JSON without secrets.
 
     `code` are the imports and definitions that `function` needs, itself the last; none when they are unknown.
+    `types` are those of the parameters for which another value may be made of one that is sent: int, float
+    or bool where it is one of these, else `other`.
     """
     used = {step.tool.name: step.tool for step in steps}
     found: dict[str, dict[str, Any]] = {}
     for name, tool in used.items():
         schema = function_schema(tools[name])
         function: Any = getattr(schema, "function", None)
-        code, called = _code(function) if inspect.isfunction(function) else ([], name)
+        source = _Source(function) if inspect.isfunction(function) else None
+        code = list(source.lines) if source is not None else []
         found[name] = {
-            "code": code,
-            "function": called,
+            "code": [without_secrets(part, secrets) for part in code] if secrets else code,
+            "function": source.name if source is not None else name,
             "is_async": bool(getattr(schema, "is_async", False)),
             "takes_context": bool(getattr(schema, "takes_ctx", False)),
             "asks": tool.gated,
+            "types": source.types if source is not None and code else {},
         }
     return found
 
 
-def _code(function: Callable[..., Any]) -> tuple[list[str], str]:
-    """What defines a function, and its name in there."""
-    name, module = function.__qualname__, function.__module__
-    if module != "__main__" and name.isidentifier() and _found(module, name) is function:
-        return [f"from {module} import {name}"], name
-    lines: dict[str, None] = {}
+class _Source:
+    """What defines a function: `lines` of code, none when it is nowhere; `name` is what they call it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.lines: dict[str, None] = {}
+        self.types = types(function)
+        name, module = function.__qualname__, function.__module__
+        self.name = function.__name__
+        self._seen: set[str] = set()
+        if module != "__main__" and name.isidentifier() and _found(module, name) is function:
+            self.lines[f"from {module} import {name}"] = None
+            return
+        try:
+            if self.types:
+                self._annotations(function)
+            self._define(function)
+        except (OSError, TypeError, SyntaxError):  # its source is nowhere
+            self.lines.clear()
+
+    def _annotations(self, function: Callable[..., Any]) -> None:
+        """Add what the annotations need; where that cannot be written, they are not looked at."""
+        names = annotated(function)
+        given = function.__annotations__
+        local = {name: given[of] for of, name in names if isinstance(given.get(of), type)}
+        self._use([name for _, name in names], {**local, **_known(function)}, function.__module__)
+        if any(line.startswith(_UNKNOWN) for line in self.lines):
+            self.lines, self.types = {}, {}
+            self._seen.clear()
+
+    def _define(self, function: Callable[..., Any]) -> None:
+        """Add the source of a function without its decorators, after what it uses."""
+        text, names = function_source(function)
+        self._use(names, _known(function), function.__module__)
+        self.lines[text] = None
+
+    def _define_class(self, kind: type) -> None:
+        """Add the source of a class, after what it uses, also in annotations: pydantic evaluates them."""
+        source = class_source(kind)
+        home = kind.__module__
+        self._use(names_in(ast.parse(source)), vars(sys.modules[home]), home)
+        self.lines[source] = None
+
+    def _use(self, names: Iterable[str], known: Mapping[str, Any], home: str) -> None:
+        """Add what defines the names that are known, in the module `home`, and not yet defined."""
+        for name in names:
+            if name not in self._seen and name in known:
+                self._seen.add(name)
+                try:
+                    self._use_one(name, known[name], home)
+                except (OSError, TypeError, SyntaxError):
+                    kind = type(known[name]).__name__
+                    self.lines[f"{_UNKNOWN}{name} is defined elsewhere, and not written here: {kind}"] = None
+
+    def _use_one(self, name: str, value: Any, home: str) -> None:
+        if isinstance(value, ModuleType):
+            renamed = "" if value.__name__ == name else f" as {name}"
+            self.lines[f"import {value.__name__}{renamed}"] = None
+            return
+        module, real = getattr(value, "__module__", None), getattr(value, "__name__", None)
+        if is_plain(value):
+            self.lines[f"{name} = {masked(value, name)!r}"] = None
+        elif value is Sharable:  # a script does without this package
+            self._define_class(Sharable)
+        elif module not in (None, "__main__") and real and _found(module, real) is value:
+            self.lines[f"from {module} import {real}" + ("" if real == name else f" as {name}")] = None
+        elif inspect.isfunction(value):
+            self._define(value)
+        elif isinstance(value, type):
+            self._define_class(value)
+        elif home != "__main__" and _found(home, name) is value:
+            self.lines[f"from {home} import {name}"] = None
+        elif get_origin(value) is not None or isinstance(value, TypeVar):
+            node, text = assignment(home, name)
+            self._use(names_in(node), vars(sys.modules[home]), home)
+            self.lines[text] = None
+        else:
+            raise TypeError("it is neither a module, a function, a class, a type nor a plain value")
+
+
+@lru_cache(maxsize=256)
+def types(function: Callable[..., Any]) -> dict[str, str]:
+    """The parameters of a function whose types may make something else of a value, by what they are."""
     try:
-        _define(function, lines, set())
-    except (OSError, TypeError, SyntaxError):  # its source is nowhere
-        return [], function.__name__
-    return list(lines), function.__name__
+        hints = get_type_hints(function, include_extras=True)
+    except NameError:
+        return {}
+    found = {name: _unmarked(hint) for name, hint in hints.items() if name != "return"}
+    return {
+        name: kind.__name__ if kind in _NUMBERS else "other"
+        for name, kind in found.items()
+        if not _takes_json(kind) and RunContext not in (kind, get_origin(kind))
+    }
+
+
+def _unmarked(hint: Any) -> Any:
+    """A type without the mark that says that it takes what earlier steps returned."""
+    marks = getattr(hint, "__metadata__", ())
+    return hint.__origin__ if marks and all(m is Sharable or isinstance(m, Sharable) for m in marks) else hint
+
+
+def _takes_json(hint: Any) -> bool:
+    """Whether a type takes of JSON what is its own as it is, and nothing else."""
+    kind = get_origin(hint)
+    if kind in (list, dict, Union, UnionType):
+        return all(_takes_json(_unmarked(inside)) for inside in get_args(hint))
+    return kind is Literal or (kind is not Annotated and hint in _AS_IT_IS)
 
 
 def _found(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
 
 
-def _define(function: Callable[..., Any], lines: dict[str, None], seen: set[str]) -> None:
-    """Add the source of a function without its decorators, after what it uses."""
-    text, names = _function(function)
-    _use(names, {**function.__globals__, **inspect.getclosurevars(function).nonlocals}, lines, seen)
-    lines[text] = None
-
-
-@lru_cache(maxsize=256)
-def _function(function: Callable[..., Any]) -> tuple[str, tuple[str, ...]]:
-    """The source of a function, and the names in it that are not its own.
-
-    Annotations are not evaluated where a script says so at its beginning.
-    """
-    source = textwrap.dedent(inspect.getsource(function))
-    (node,) = ast.parse(source).body
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # a lambda
-        raise SyntaxError("no definition")
-    defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-    names = [*_names(*defaults), *_free(function.__code__)]
-    return "\n".join(source.splitlines()[node.lineno - 1 :]), tuple(dict.fromkeys(names))
-
-
-def _free(code: CodeType) -> Iterator[str]:
-    yield from code.co_freevars
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
-        elif isinstance(instruction.argval, CodeType):
-            yield from _free(instruction.argval)
-
-
-def _names(*nodes: ast.AST) -> Iterator[str]:
-    for node in nodes:
-        yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
-def _define_class(kind: type, lines: dict[str, None], seen: set[str]) -> None:
-    """Add the source of a class, after what it uses, also in annotations: pydantic evaluates them."""
-    source = _class_source(kind)
-    _use(_names(ast.parse(source)), vars(sys.modules[kind.__module__]), lines, seen)
-    lines[source] = None
-
-
-def _class_source(kind: type) -> str:
-    """Raises `OSError` when it is nowhere."""
-    try:
-        return textwrap.dedent(inspect.getsource(kind)).rstrip()
-    except (OSError, TypeError):  # it may be of a notebook, whose cells are no file of its module
-        pass
-    for cell in reversed([*linecache.cache.values()]):
-        lines = cell[2] if len(cell) == 4 and cell[1] is None else []  # what is in no file
-        for node in _body("".join(lines)):
-            if isinstance(node, ast.ClassDef) and node.name == kind.__qualname__:
-                first = min(part.lineno for part in (node, *node.decorator_list))
-                return "".join(lines[first - 1 : node.end_lineno]).rstrip()
-    raise OSError(f"the source of {kind.__qualname__} is nowhere")
-
-
-def _body(source: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(source).body
-    except SyntaxError:  # a magic
-        return []
-
-
-def _use(names: Iterable[str], known: Mapping[str, Any], lines: dict[str, None], seen: set[str]) -> None:
-    """Add what defines the names that are known and not yet defined."""
-    for name in names:
-        if name not in seen and name in known:
-            seen.add(name)
-            try:
-                _use_one(name, known[name], lines, seen)
-            except (OSError, TypeError, SyntaxError):
-                lines[
-                    f"# {name} is defined elsewhere, and not written here: {type(known[name]).__name__}"
-                ] = None
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value is written as Python's literals are, and is short."""
-    if not isinstance(value, _PLAIN) or len(text := repr(cast(Any, value))) > _LONGEST:
-        return False
-    try:
-        return ast.literal_eval(text) == value
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False
-
-
-def _use_one(name: str, value: Any, lines: dict[str, None], seen: set[str]) -> None:
-    if isinstance(value, ModuleType):
-        lines[f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}")] = None
-        return
-    module, real = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if _is_plain(value) and masked(value, name) == value:
-        lines[f"{name} = {value!r}"] = None
-    elif module not in (None, "__main__") and real and _found(module, real) is value:
-        lines[f"from {module} import {real}" + ("" if real == name else f" as {name}")] = None
-    elif inspect.isfunction(value):
-        _define(value, lines, seen)
-    elif isinstance(value, type):
-        _define_class(value, lines, seen)
-    else:
-        raise TypeError("it is neither a module, a function, a class nor a plain value")
+def _known(function: Callable[..., Any]) -> dict[str, Any]:
+    return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}

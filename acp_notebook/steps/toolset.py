@@ -274,7 +274,7 @@ class StepToolset(WrapperToolset[Any]):
                     "keep_going": self._keep_going,
                     "width": self._width,
                 },
-                tools=tool_sources(found.steps, inner),
+                tools=tool_sources(found.steps, inner, secrets.texts),
                 secrets=secrets.texts,
                 name=self.id,
                 agent=ctx.agent.name if ctx.agent is not None else None,

@@ -79,7 +79,7 @@ tools = [create_backup, double, pair, later, Tool(drop, requires_approval=True),
 allow = HandleDeferredToolCalls(lambda ctx, requests: requests.build_results(approve_all=True))
 run_id, answer = asyncio.run(run(StepToolset(tools), *steps, capabilities=[allow]))
 assert answer["status"] == "ok", answer
-print(json.dumps([run_id, answer["results"]]))
+print(json.dumps([run_id, answer["results"], answer.get("notes")]))
 '''
 SHOW = (
     "\nimport json\nprint(json.dumps({{name: globals()[name] for name in {names} if name in globals()}}))\n"
@@ -110,7 +110,8 @@ def made(kind: str, tmp_path: Path) -> tuple[RunRecord, dict[str, Any]]:
         timeout=100,
     )
     assert found.returncode == 0, found.stderr
-    run_id, results = json.loads(found.stdout)
+    run_id, results, notes = json.loads(found.stdout)
+    assert not notes
     return record(run_id), results
 
 

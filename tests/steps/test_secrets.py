@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from pydantic import SecretStr
-from pydantic_ai import Tool
+from pydantic_ai import RunContext, Tool
 from pydantic_ai.capabilities import HandleDeferredToolCalls
+from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import DeferredToolRequests
+from pydantic_ai.usage import RunUsage
 
 from acp_notebook import Sharable, StepOptions, StepToolset
-from acp_notebook.database import database_path
 from acp_notebook.masking import MASK, marked
 from acp_notebook.plan.runs import step_of
 from acp_notebook.steps.outline import entries
 from acp_notebook.steps.preview import Preview
-from harness.journal import run, watched
+from harness.journal import run, watched, written
 from harness.steps import answers, reference, step
 
 Any_ = Annotated[Any, Sharable()]
@@ -59,10 +59,6 @@ def tell(conn: Any_) -> Any:
 def fail(conn: Any_ = None, text: Any_ = "") -> Any:
     said = text.get_secret_value() if isinstance(text, SecretStr) else getattr(conn, "password", text)
     raise RuntimeError(f"auth failed with {said} {said!r} {json.dumps(said)}")
-
-
-def written() -> bytes:
-    return b"".join(path.read_bytes() for path in Path(database_path()).parent.glob("acp-notebook.db*"))
 
 
 def forms(secret: str) -> list[str]:
@@ -175,3 +171,15 @@ async def test_entries_show_references_to_secrets() -> None:
     )
     facts = step_of(entries(events[0].steps, events[0].secrets)[1])
     assert facts and facts.arguments == {"token": "← a"}
+
+
+async def test_the_default_of_a_password_is_a_secret_too() -> None:
+    def open_it(name: str, password: str = "hunter2-default") -> str:
+        raise ValueError(f"{name} is not opened by {password}")
+
+    toolset = StepToolset([open_it])
+    run_id, answer = await run(toolset, step("a", "open_it", name="ada"))
+    nowhere("hunter2-default", answer, StepToolset.record(run_id).to("py"))
+    tools = await toolset.get_tools(RunContext(deps=None, model=TestModel(), usage=RunUsage()))
+    told = tools["execute_plan"].tool_def
+    assert "hunter2-default" not in f"{told.description} {told.parameters_json_schema}"

@@ -1,0 +1,78 @@
+"""Records of runs as texts: values in a line, times, tables. Nothing in a value is taken for markup."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from ..masking import is_reference
+from ..text import plain
+from .references import LITERALLY, REFERENCE
+
+#: Characters of a value in a line.
+_CELL = 160
+
+
+def finite(value: Any) -> Any:
+    """`value` with the numbers as texts that JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in cast("dict[str, Any]", value).items()}
+    return list(map(finite, cast("list[Any]", value))) if isinstance(value, list) else value
+
+
+def listed(args: Mapping[str, Any]) -> str:
+    """Arguments in a line."""
+    return ", ".join(f"{name}={short(value)}" for name, value in args.items())
+
+
+def short(value: Any) -> str:
+    """A value in a line; what refers to a step with an arrow."""
+    if is_reference(value):
+        ((step, path),) = value[REFERENCE].items()
+        return f"← {'.'.join(map(str, (step, *path)))}"
+    if isinstance(value, dict) and set(cast("dict[str, Any]", value)) == {LITERALLY}:
+        text = json.dumps(value[LITERALLY], ensure_ascii=False, default=str)
+    elif isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        text = f"{{{', '.join(f'{key}: {short(item)}' for key, item in items)}}}"
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(short, cast('list[Any]', value)))}]"
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
+
+def time_of(at: float) -> str:
+    """Seconds since the epoch as a time here."""
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def iso(at: float | None) -> str | None:
+    """Seconds since the epoch as ISO 8601 has a time here."""
+    return None if at is None else datetime.fromtimestamp(at).astimezone().isoformat()
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of texts as a table in Markdown."""
+    lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
+    lines += [" | ".join(map(markdown_cell, row)) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def markdown_cell(text: str) -> str:
+    """A text in a cell of a Markdown table, where nothing in it is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|~$&!" else " " if c in "\r\n" else c for c in plain(text))
+
+
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of texts as a table in HTML."""
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
+    cells = ("".join(f"<td>{html.escape(plain(text))}</td>" for text in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
