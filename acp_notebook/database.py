@@ -165,6 +165,7 @@ def hold(path: Path, number: int) -> Callable[[], None] | None:
     """
     if (path, number) in _held:
         return None
+    file = None
     if fcntl is not None:
         file = _lock_file(path)
         try:
@@ -175,7 +176,7 @@ def hold(path: Path, number: int) -> Callable[[], None] | None:
 
     def release() -> None:
         _held.discard((path, number))
-        if fcntl is not None:
+        if fcntl is not None and file is not None:
             fcntl.lockf(file, fcntl.LOCK_UN, 1, number)
 
     return release

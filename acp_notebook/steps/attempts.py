@@ -13,6 +13,8 @@ from .tools import StepTool
 
 #: What a task may need to end after it was cancelled, in seconds. What takes longer runs on a thread.
 _GRACE = 0.05
+#: Codes of an MCP client itself: the connection is closed; no answer came in time (two generations of it).
+_NO_ANSWER = (-32000, -32001, 408)
 #: Calls that nobody waits for any more. The loop itself keeps only weak references to tasks.
 _left: set[asyncio.Task[Any]] = set()
 
@@ -77,14 +79,24 @@ async def guarded(tool: StepTool, call: Awaitable[Any], flight: Flight | None = 
         raise
     except KeyboardInterrupt:
         raise asyncio.CancelledError from None
-    except Exception:
+    except Exception as error:
         if flight is not None:
-            flight.may_have_run = False
+            flight.may_have_run = _unanswered(error)
         raise
     except BaseException as error:  # also a panic of an extension module
         if flight is not None:
             flight.may_have_run = False
         raise _tamed(tool, error) from None
+
+
+def _unanswered(error: BaseException | None) -> bool:
+    """Whether it is not the tool that has raised, but an MCP client to which no answer came."""
+    while error is not None:
+        code = getattr(getattr(error, "error", None), "code", None)
+        if code in _NO_ANSWER and type(error).__module__.startswith("mcp."):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _tamed(tool: StepTool, error: BaseException) -> RuntimeError:

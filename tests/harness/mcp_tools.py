@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from mcp.server import MCPServer
@@ -18,6 +19,11 @@ def numbers(count: int) -> dict[str, Any]:
 @server.tool(annotations=ToolAnnotations(read_only_hint=False))
 def total(values: list[int]) -> int:
     return sum(values)
+
+
+@server.tool()
+def leave() -> None:
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,16 @@ async def test_tools_of_an_mcp_server_are_called_by_plan() -> None:
     options = {"total": StepOptions(side_effects=True, sharable=("values",))}
     answer = await execute(
         StepToolset(toolset(mcp_tools), options=options),
-        [step("n", "numbers", count=5), step("t", "total", values=reference("n", "values"))],
+        [
+            step("n", "numbers", count=5),
+            step("t", "total", values=reference("n", "values")),
+            step("l", "leave"),
+        ],
     )
     assert answer["results"]["n"] == {"values": [0, 1, 2, 3, 4]}
     assert "10" in str(answer["results"]["t"])
+    lost = {"status": "error", "error": "Connection closed", "may_have_run": True}  # by a server that is gone
+    assert answer["steps"]["l"] == lost
 
 
 async def test_an_agent_elsewhere_plans_with_what_is_served() -> None:
