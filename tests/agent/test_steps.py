@@ -6,12 +6,14 @@ import asyncio
 import threading
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from pydantic_ai import Agent
 
 from acp_notebook import AcpError, Call, Plan, Say, ScriptedModel, Session, Sharable, StepApp, StepOptions
+from acp_notebook.database import database_path
 from acp_notebook.plan.runs import RUN, run_of, step_of
 from acp_notebook.protocol.messages import Notice, PlanUpdate
 from acp_notebook.session.state import SessionState
@@ -213,3 +215,22 @@ def test_a_step_that_was_not_approved_yet_did_not_run(hosted: Hosted) -> None:
     facts = step_of(session.plan[1])
     assert session.plan[1].status == "cancelled" and facts and facts.started is None
     assert facts.error == "cancelled while it waited for approval: it did not run"
+
+
+def test_a_person_hears_that_a_run_is_not_written_down(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    app = backups()
+
+    @app.tool()
+    def delete() -> None:
+        database_path().unlink()
+
+    turn = hosted(planner(app, step("d", "delete"), step("b", "create", database="x"))).ask("go")
+    (notice,) = (item for item in turn.state.items if isinstance(item, Notice))
+    assert notice.level == "warning"
+    assert notice.text == (
+        "This run is not written down, and cannot be resumed: "
+        f"{str(database_path())!r} has been moved or deleted meanwhile"
+    )

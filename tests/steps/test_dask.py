@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from acp_notebook import StepOptions, StepToolset
+from acp_notebook.masking import MASK
 from acp_notebook.steps.events import Outcome, StepEnded, StepEvent
 from harness import away
 from harness.steps import execute, reference, step
@@ -55,7 +56,7 @@ async def test_equal_calls_are_made_each_and_errors_come_back(client: Any, tmp_p
     hold = {"mark": str(mark), "until": str(until)}
     answer = await execute(toolset, [step("a", "hold", **hold), step("b", "hold", **hold), step("c", "boom")])
     assert mark.read_text() == "xx"
-    assert answer["steps"]["c"]["error"] == "ValueError: no such table, with nothing"
+    assert answer["steps"]["c"]["error"] == f"ValueError: no such table, with {MASK}"
 
 
 def begun(mark: Path, times: int) -> None:

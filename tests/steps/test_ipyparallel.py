@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from acp_notebook import StepToolset
+from acp_notebook.masking import MASK
 from harness import away
 from harness.steps import execute, reference, step
 
@@ -56,7 +57,7 @@ async def test_each_call_is_made_once_on_one_engine(client: Any, balanced: bool,
 
 async def test_an_error_says_the_reason_there(client: Any) -> None:
     answer = await execute(StepToolset([away.boom], executor=client[0].executor), [step("b", "boom")])
-    assert answer["steps"]["b"] == {"status": "error", "error": "ValueError: no such table, with nothing"}
+    assert answer["steps"]["b"] == {"status": "error", "error": f"ValueError: no such table, with {MASK}"}
 
 
 class Refusing(Executor):

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,8 @@ from pydantic import SecretStr
 from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 
-from acp_notebook import Call, Say, ScriptedModel, Sharable, StepOptions, StepToolset
+from acp_notebook import Call, PrepareToolsMode, Say, ScriptedModel, Sharable, StepOptions, StepToolset
+from acp_notebook.errors import TurnFailed
 from acp_notebook.steps.events import RunStarted, StepEnded
 from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.resume import Resume, resuming
@@ -195,6 +197,46 @@ def test_in_a_session_a_card_says_so_and_no_rule_answers_it(hosted: Any, gated: 
     request.allow()
     turn.wait(20)
     assert tools.ran == ["number", "fragile", "number", "fragile", "number"]
+
+
+def test_rules_and_modes_made_since_hold(hosted: Any) -> None:
+    tools = Tools()
+    tools.fails = False
+    run_id, _ = asyncio.run(run(StepToolset([tools.number, tools.fragile]), *STEPS))
+    kill(run_id, 3)
+    tools.ran.clear()
+    modes = [
+        PrepareToolsMode(id=name, name=name, prepare_func=partial(offered, names=names))
+        for name, names in {"all": None, "few": {"execute_plan", "number"}}.items()
+    ]
+    session = hosted(Agent(ScriptedModel(), toolsets=[tools.toolset()]), modes=modes)
+    session.rules.add("deny", "fragile")
+    assert "denied all calls like this one" in session.resume_steps(run_id).text
+    session.rules.remove(1)
+    session.set_mode("few")
+    turn = session.start_resume(run_id, again=["b"])
+    with pytest.raises(TurnFailed, match="nothing has run"):
+        turn.wait(20)
+    assert "there is no tool 'fragile'" in turn.text and tools.ran == []
+    session.set_mode("all")
+    assert session.resume_steps(run_id, again=["b"]).stop_reason == "end_turn"
+    assert tools.ran == ["fragile", "number"]
+
+
+def offered(ctx: Any, tools: Any, *, names: set[str] | None) -> Any:
+    return [tool for tool in tools if names is None or tool.name in names]
+
+
+async def test_tools_that_take_something_else_since_are_refused_before_any_runs() -> None:
+    tools = Tools()
+    run_id, _ = await run(tools.toolset(), *STEPS)
+    tools.ran.clear()
+
+    def fragile(value: Any_, reason: str) -> Any:
+        tools.ran.append("fragile")
+
+    said = await go_on(StepToolset([tools.number, fragile]), run_id)
+    assert "step 'b'" in said and "'reason'" in said and tools.ran == []
 
 
 async def test_a_handle_is_not_kept_and_its_step_runs_again_when_it_is_needed() -> None:
