@@ -17,7 +17,7 @@ from ..errors import PlanError
 from ..masking import masked
 from ..plan import Plan, PlanEdit, SetPlan
 from ..plan.display import progress
-from ..plan.runs import DENIED, FAILED, RUN, StepFacts, run_of, step_meta, step_of
+from ..plan.runs import DENIED, FAILED, RUN, StepFacts, run_of, shown_as, step_meta, step_of
 from ..protocol.messages import Notice, PlanUpdate
 from ..steps.events import (
     ItemEnded,
@@ -130,7 +130,7 @@ class _Run:
         self._title = f"Run {started.run_id[:8]}{name}{', resumed' if started.resumed else ''}"
         self._meta = {"id": started.run_id, "call": started.call_id, "parallel": started.parallel}
         if outbox.is_open(started.call_id):
-            outbox.tool_call(started.call_id, title=f"shown as plan {self.plan_id}")
+            outbox.tool_call(started.call_id, title=shown_as(self.plan_id))
         self._send()
 
     def follow(self, event: StepEvent) -> None:

@@ -17,6 +17,7 @@ RUN, STEP = "acp-notebook/run", "acp-notebook/step"
 
 #: How a step can end for which the protocol has no status. Names of one's own begin with `_` (ACP).
 FAILED, SKIPPED, DENIED = "_failed", "_skipped", "_denied"
+_SHOWN_AS = "shown as plan "
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,16 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "error": (str,),
     "note": (str,),
 }
+
+
+def shown_as(plan_id: str) -> str:
+    """The title of a call whose steps are a plan."""
+    return f"{_SHOWN_AS}{plan_id}"
+
+
+def plan_shown(title: str | None) -> str | None:
+    """The id of the plan that a call's title names; None for every other title."""
+    return title.removeprefix(_SHOWN_AS) if title and title.startswith(_SHOWN_AS) else None
 
 
 def step_meta(facts: StepFacts) -> dict[str, Any]:

@@ -311,6 +311,7 @@ class View {
       const { answer, requests } = button.dataset;
       this.command({ action, answer, requests: JSON.parse(requests) }, button);
     } else if (action === "show-request") this.showRequest();
+    else if (action === "show-plan") this.plans.show(button);
     else if (action === "export") this.command({ action, format, plan: where(button).plan }, button);
     else if (action === "plan") this.plans.operate(op, button.closest(".acp-entry"), button);
     else if (action === "cancel-edit") this.plans.closeEditor(button.form);
@@ -469,7 +470,10 @@ class View {
       this.voice.setAttribute("aria-live", "polite");
       this.el.append(this.voice);
     }
-    this.voice.textContent = text;
+    // What one patch brings is said together: the last alone would be heard otherwise.
+    if (!this.saying) queueMicrotask(() => (this.saying = null));
+    this.saying = this.saying ? `${this.saying}. ${text}` : text;
+    this.voice.textContent = this.saying;
   }
 }
 

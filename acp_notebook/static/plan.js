@@ -18,6 +18,8 @@ class Plans {
     this.editors = new Map(); // form → what it edits
     this.left = new Set(); // nodes that are gone from the plan, kept for the text that is typed in them
     this.drag = null;
+    this.statuses = new WeakMap(); // row of a step → its status
+    this.failed = []; // rows of steps that this patch tells to have failed, or to be denied
   }
 
   // -- patches -----------------------------------------------------------------------------------
@@ -31,7 +33,13 @@ class Plans {
 
   /** A part was set: `html` is what it was made of. */
   set(node, html) {
-    if (html.includes(' aria-current="step"') && node.matches(".acp-entry")) this.current.set(listOf(node), node);
+    if (!node.matches(".acp-entry")) return;
+    if (html.includes(' aria-current="step"')) this.current.set(listOf(node), node);
+    if (!html.includes("acp-step")) return;
+    const before = this.statuses.get(node);
+    const { status } = node.dataset;
+    this.statuses.set(node, status);
+    if (before && before !== status && ["_failed", "_denied"].includes(status)) this.failed.push(node);
   }
 
   /** A part that is to be dropped: it stays as long as a text is typed in it. */
@@ -60,10 +68,20 @@ class Plans {
       if (tools.isConnected && this.template(tools)) this.label(tools);
       else this.takeAway(tools);
     }
+    this.tellFailed();
     // The row with the focus is gone, or hidden by the filter: the one in its place gets it.
     const lost = row && !row.hasAttribute("data-left") && !isShown(row);
     const place = lost && beside.find((one) => one && isShown(one));
     if (place) this.focus(place);
+  }
+
+  /** Those who do not see the page hear why a step did not go well. */
+  tellFailed() {
+    const [row, ...more] = this.failed.splice(0).filter((one) => one.isConnected);
+    if (!row || !this.view.live) return;
+    const [how, why] = [".acp-priority", ".acp-bad"].map((place) => row.querySelector(place)?.textContent ?? "");
+    const others = more.length ? `, and ${more.length} more` : "";
+    this.view.announce(`Step ${indexOf(row)} ${how}: ${why}${others}`);
   }
 
   currentOf(list) {
@@ -337,10 +355,20 @@ class Plans {
       event.preventDefault();
       const next = to();
       if (next) this.focus(next);
+    } else if (event.key === "Enter" && event.target === row && !this.template(row)) {
+      event.preventDefault();
+      this.fold(row);
     } else if ((event.key === "Enter" || event.key === "F2") && event.target === row && this.view.live) {
       event.preventDefault();
       this.edit(row);
     }
+  }
+
+  /** Opens or closes what is known of a step. */
+  fold(row) {
+    const summary = row.querySelector(".acp-step > summary");
+    summary?.focus();
+    summary?.click();
   }
 
   // -- what is shown -----------------------------------------------------------------------------
@@ -365,6 +393,15 @@ class Plans {
     bringIntoSight(list, row);
     this.rove(list, row);
     row.focus();
+  }
+
+  /** A plan can be far above the call whose steps it shows: bring it into view, and the keys to it. */
+  show(button) {
+    const plan = this.view.holders(".acp-plan").find(({ dataset }) => dataset.planId === button.dataset.plan);
+    const row = plan && this.stops.get(plan.querySelector(".acp-entries"));
+    if (!row) return this.view.say(button, "This plan is not shown here.", "status");
+    plan.scrollIntoView({ block: "nearest" });
+    row.focus({ preventScroll: true });
   }
 
   toggleExports(button) {

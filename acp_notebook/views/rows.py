@@ -88,7 +88,8 @@ def row_html(entry: PlanEntry, look: Look = PLAIN, number: int | None = None) ->
     if entry.meta is not None and (facts := step_of(entry)) is not None:
         place = "" if number is None else f' data-index="{number}"'
         shown = "" if number is None else number
-        return Html(f"{opened}{place}{before}{shown}{after}{step_html(content, entry.status, facts)}{closed}")
+        said = step_html(content, entry.status, facts, alone=number is not None)
+        return Html(f"{opened}{place}{before}{shown}{after}{said}{closed}")
     html = inline_code(content)
     if len(content) > LONG_ENTRY or content.count("\n") >= LONG_ENTRY_LINES:
         html = _folded(content, html)

@@ -7,20 +7,24 @@ from .html import Html, tag
 from .values import block, seconds
 
 
-def step_html(call: str, status: str, facts: StepFacts) -> Html:
-    """What stands in the row: the call in a line, below it what came of it; arguments and results fold."""
+def step_html(call: str, status: str, facts: StepFacts, *, alone: bool = False) -> Html:
+    """What stands in the row: the call in a line, below it what came of it; arguments and results fold.
+
+    `alone`: for a page without a script, where each fold has to be reached by Tab; else by its row.
+    """
     came = _came(status, facts)
     said = [tag("bdi", tag("code", call)), *([" ", came] if came is not None else [])]
     more = [*_arguments(facts), *_outcome(facts)]
     if not more:
         return tag("span", *said, class_="acp-step")
-    return tag("details", tag("summary", *said), *more, class_="acp-step")
+    return tag("details", tag("summary", *said, tabindex=None if alone else -1), *more, class_="acp-step")
 
 
 def _came(status: str, facts: StepFacts) -> Html | None:
     """The beginning of the result, or what went wrong, with how long it took."""
     took = None
-    if facts.started is not None and facts.ended is not None:
+    # A denied call has only waited for its answer.
+    if facts.started is not None and facts.ended is not None and status != DENIED:
         took = seconds(max(0.0, facts.ended - facts.started))
     parts = [
         tag("span", facts.error, class_="acp-bad" if status in (FAILED, DENIED) else None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
+from ..plan.runs import plan_shown
 from ..protocol.messages import FINAL_STATUSES, RUNNING_ON, Notice
 from ..session.state import Item, Message, PermissionState, Thought, ToolCallState, TurnState
 from .content import blocks
@@ -110,6 +111,8 @@ def _item(
             yield from _thought(item, name, slot, memo)
         case ToolCallState():
             yield Part(name, slot, _tool_call(item))
+            if controls and (plan_id := plan_shown(item.title)):
+                yield Part(f"{name}.shown", slot, _to_plan(plan_id))
         case PermissionState():
             yield Part(name, slot, permission(item, controls, below))
         case Notice():
@@ -175,6 +178,18 @@ def _tool_call(call: ToolCallState) -> Html:
         data_tool_call_id=call.tool_call_id,
         data_status=call.status,
     )
+
+
+def _to_plan(plan_id: str) -> Html:
+    go = tag(
+        "button",
+        "Go to its plan",
+        type="button",
+        data_action="show-plan",
+        data_plan=plan_id,
+        class_="acp-btn acp-bare",
+    )
+    return tag("div", go, class_="acp-to-plan")
 
 
 def _about_plan(item: Item) -> bool:

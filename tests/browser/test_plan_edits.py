@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -11,6 +12,8 @@ from acp_notebook.kernel.host import ThreadHost
 from acp_notebook.plan import Plan, PlanEntry, apply_edits
 from acp_notebook.plan.edits import AddEntry, MoveEntry, RemoveEntry, UpdateEntry
 from acp_notebook.plan.formats import FORMATS
+from acp_notebook.plan.runs import RUN, StepFacts, shown_as, step_meta
+from acp_notebook.protocol.messages import ToolCallUpdate
 from acp_notebook.views.widget import session_view
 from harness.puppet import PLAN, PuppetSession, pages
 from harness.stage import Stage
@@ -502,3 +505,44 @@ def test_patches_that_were_lost_do_not_interrupt(session: PuppetSession, tab: Pa
     expect(editor(tab)).to_have_value("typed")
     tab.keyboard.press("Enter")
     expect(rows.nth(0)).to_contain_text("typed")
+
+
+# -- steps of a run --------------------------------------------------------------------------------------
+
+
+def ran(text: str, status: str, **facts: Any) -> PlanEntry:
+    return PlanEntry(text, status=status, meta=step_meta(StepFacts(**facts)))
+
+
+def test_a_run_is_followed_without_mouse_and_eyes(session: PuppetSession, tab: Page) -> None:
+    def steps(*entries: PlanEntry) -> None:
+        session.do(session.puppet.set_plan, Plan(entries, "steps-1", title="Run 1", meta={RUN: {"id": "1"}}))
+
+    given = {"arguments": {"x": "1"}}
+    rest = ran("c: f(x=1)", "pending", **given)
+    session.prompt("Go")
+    session.send(ToolCallUpdate("p", name="execute_plan", title=shown_as("steps-1"), status="in_progress"))
+    steps(ran("a: f(x=1)", "in_progress", **given), ran("b: g(x=1)", "pending", **given), rest)
+    stage = Stage(tab, session_view(session))
+    rows = tab.locator("li.acp-entry")
+    tab.get_by_role("button", name="Go to its plan").click()
+    expect(rows.nth(0)).to_be_focused()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    expect(rows.nth(1).locator(".acp-args")).to_be_visible()
+    steps(
+        ran("a: f(x=1)", "_failed", error="ValueError: no room", **given),
+        ran("b: g(x=1)", "pending", **given),
+        rest,
+    )
+    expect(rows.nth(1).locator(".acp-args")).to_be_visible()
+    expect(rows.nth(1).locator("summary")).to_be_focused()
+    expect(tab.locator("[aria-live]")).to_have_text("Step 1 failed: ValueError: no room")
+    steps(
+        ran("a: f(x=1)", "_failed", error="ValueError: no room", **given),
+        ran("b: g(x=1)", "_denied", error="keep it", **given),
+        ran("c: f(x=1)", "_failed", error="KeyError: 'x'", **given),
+    )
+    expect(tab.locator("[aria-live]")).to_have_text("Step 2 denied: keep it, and 1 more")
+    expect(tab.locator("summary[tabindex='0'], .acp-step summary:not([tabindex])")).to_have_count(0)
+    assert stage.errors == []

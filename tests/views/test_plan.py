@@ -356,9 +356,18 @@ def test_a_plan_of_the_hosts_offers_nothing_that_would_be_refused() -> None:
 def test_a_steps_row_says_what_came_of_it_and_folds_the_rest() -> None:
     facts = StepFacts({"x": "← a.b"}, ("a",), 1.0, 2.5, '"yes \u202e"', None, "allowed")
     html = row_html(PlanEntry("v: validate(x=← a.b)", status="completed", meta=step_meta(facts)))
-    assert '<details class="acp-step"><summary><bdi><code>v: validate(x=← a.b)</code></bdi>' in html
+    assert (
+        '<details class="acp-step"><summary tabindex="-1"><bdi><code>v: validate(x=← a.b)</code></bdi>'
+        in html
+    )
     assert "1.5 s" in html and "allowed" in html and "<dt><bdi>x</bdi></dt><dd><bdi>← a.b</bdi></dd>" in html
     assert "U+202E" in html and "data-content" not in html
+
+
+def test_a_denied_steps_row_takes_no_waiting_for_work() -> None:
+    facts = StepFacts(started=1.0, ended=9.0, error="keep it")
+    alone = row_html(PlanEntry("v: f()", status="_denied", meta=step_meta(facts)), number=1)
+    assert "keep it" in alone and "8.0 s" not in alone and "tabindex" not in alone
 
 
 def test_a_steps_row_that_failed_says_so_in_words() -> None:
