@@ -307,4 +307,4 @@ def _edits_json(step: StepRecord) -> Any:
 def _took(step: StepRecord) -> str:
     if step.began is None or step.ended is None:
         return ""
-    return f"{max(step.ended - step.began, 0):.2f} s"
+    return f"{max(step.ended - step.began, 0):.3f} s"  # most steps take milliseconds

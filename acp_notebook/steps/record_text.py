@@ -15,6 +15,8 @@ from .references import LITERALLY, REFERENCE
 
 #: Characters of a value in a line.
 _CELL = 160
+#: Longest text in a cell that is not broken, in characters.
+_WORD = 20
 
 
 def finite(value: Any) -> Any:
@@ -72,7 +74,12 @@ def markdown_cell(text: str) -> str:
 
 def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows of texts as a table in HTML."""
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
-    cells = ("".join(f"<td>{html.escape(plain(text))}</td>" for text in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    head = "".join(f'<th scope="col" style="text-align:left">{html.escape(name)}</th>' for name in columns)
+    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(text: str) -> str:
+    """A cell that reads from its start, as notebooks' own tables do not; a time or an id stays on a line."""
+    nowrap = ";white-space:nowrap" if len(text) <= _WORD else ""
+    return f'<td style="text-align:left{nowrap}" dir="auto">{html.escape(plain(text))}</td>'
