@@ -66,10 +66,7 @@ def show(call: Invocation) -> None:
         print(found.to(format), end="")
     else:
         Output(cast(Any, found)._repr_mimebundle_())
-        session = current()
-        plan = session.plans.get(f"steps-{found.run_id[:8]}") if session is not None else None
-        if plan is not None:
-            _draw(plan.to("mermaid"))
+        _draw(found.diagram)
 
 
 def check(call: Invocation) -> None:

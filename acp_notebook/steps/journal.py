@@ -2,8 +2,8 @@
 
 A row is written before a tool is called, and with it how the step before it ended. So what was running when
 the process was killed can be told. Steps that take microseconds would take several times as long with a
-transaction each: of those at most `AHEAD` are written together, after `PAUSE` seconds at the latest, and
-when the process is killed meanwhile it is not known which of them have run.
+transaction each: in a plan of more than `SHORT`, at most `AHEAD` of those are written together, after `PAUSE`
+seconds at the latest, and when the process is killed meanwhile it is not known which of them have run.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ log = logging.getLogger(__name__)
 RUNS, BYTES = 200, 2_000_000_000
 #: Seconds that a run waits for another kernel that is writing; after that it goes on without its journal.
 WAIT = 3
-#: Seconds between transactions of quick steps, the number of steps in one, and the first ones without a wait.
-PAUSE, AHEAD, AT_ONCE = 0.005, 250, 2
+#: Seconds between transactions of quick steps, and the number of steps in one.
+PAUSE, AHEAD = 0.005, 250
+#: The steps of a plan in which each has its own transaction, however quick.
+SHORT = 20
 
 MIGRATIONS = (
     """
@@ -114,16 +116,17 @@ class Journal:
     When it can be written again, it says there that what is missing is not known. Until then this process
     holds the run, so that nobody goes on with it as if that had not been done.
 
-    `ordered`: one tool is called after the other. Methods may be called on any thread, unless they say else.
+    `shares`: tools are called one after the other, and quick ones may share a transaction. Methods may be
+    called on any thread, unless they say else.
     """
 
-    def __init__(self, file: RunFile, run: int, secrets: Sequence[str], *, ordered: bool) -> None:
+    def __init__(self, file: RunFile, run: int, secrets: Sequence[str], *, shares: bool = False) -> None:
         self.fault: str | None = None
         self._file = file
         self._connection = connection = file.connection
         self._run = run
         self._secrets = secrets
-        self._ordered = ordered
+        self._shares = shares
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._is_open = True
@@ -131,7 +134,6 @@ class Journal:
         (self._number,) = connection.execute(
             "SELECT ifnull(max(number), 0) FROM step_events WHERE run = ?", (run,)
         ).fetchone()
-        self._at_once = AT_ONCE
         self._ahead = 0
         self._running: int | None = None
         self._many: list[tuple[int, float | None, float, Any]] = []
@@ -153,8 +155,7 @@ class Journal:
                 self._running = step  # its row would be followed by that of its end in the same transaction
                 return
             self._running = None
-            opens = is_quick and self._ordered and item is None and self._at_once <= 0
-            self._at_once -= 1
+            opens = is_quick and self._shares and item is None
             said = None if edited is None else {"edited": edited}
             self._row("began", step, item, ahead=AHEAD if opens else None, detail=said)
             self._commit()
@@ -166,7 +167,6 @@ class Journal:
     def resumed(self) -> None:
         """The run goes on. From here on each row is written at once: few steps are left, or there is care."""
         with self._lock:
-            self._ordered = False
             self._row("resumed")
             self._commit()
 
@@ -450,7 +450,7 @@ class RunFile:
                 self._releases.pop()()
 
 
-def begin(beginning: Beginning, *, ordered: bool) -> Journal:
+def begin(beginning: Beginning, *, shares: bool) -> Journal:
     """A journal for a run that begins.
 
     Raises:
@@ -463,7 +463,7 @@ def begin(beginning: Beginning, *, ordered: bool) -> Journal:
             number = _insert(file.connection, beginning)
             file.hold(number)
             _prune(file, number)
-            return Journal(file, number, beginning.secrets, ordered=ordered)
+            return Journal(file, number, beginning.secrets, shares=shares)
     except BaseException:
         file.close()
         raise

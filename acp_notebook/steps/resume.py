@@ -165,7 +165,7 @@ class Resumption:
             elif known.status == "ok":
                 yield (step_id, None), _has_run(step_id)
 
-    def go_on(self, taken: Taken, steps: Sequence[Step], secrets: Sequence[str], *, ordered: bool) -> Journal:
+    def go_on(self, taken: Taken, steps: Sequence[Step], secrets: Sequence[str]) -> Journal:
         """The run's journal, from here on. Raises `DatabaseError`."""
         connection = self._file.connection
         with self._file.explained():
@@ -173,7 +173,7 @@ class Resumption:
             connection.execute(
                 "UPDATE step_runs SET pid = ?, ended = NULL, status = NULL WHERE number = ?", row
             )
-            journal = Journal(self._file, self.run.number, secrets, ordered=ordered)
+            journal = Journal(self._file, self.run.number, secrets)
         journal.resumed()
         for place, step in enumerate(steps):
             if step.step_id in self.wish.done:

@@ -25,7 +25,7 @@ from .calls import Calls, unwatched
 from .check import Checked, check
 from .events import Observer, Outcome, watcher
 from .executors import leaves, usable
-from .journal import Beginning, Journal, begin
+from .journal import SHORT, Beginning, Journal, begin
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
 from .plan_text import without_secrets
@@ -280,7 +280,8 @@ class StepToolset(WrapperToolset[Any]):
                 agent=ctx.agent.name if ctx.agent is not None else None,
             )
             try:
-                plan.journal = begin(beginning, ordered=not self._parallel)
+                shares = not self._parallel and len(found.steps) > SHORT
+                plan.journal = begin(beginning, shares=shares)
             except DatabaseError as error:
                 log.warning("%s: %s", _NOT_JOURNALLED, error)
                 plan.fault = str(error)
@@ -295,7 +296,7 @@ class StepToolset(WrapperToolset[Any]):
             found = await self._checked(resumption.plan(raw, here and here[1]), tools, calls)
             masked, secrets = without_secrets(found.text, found.steps)
             taken = resumption.take(found.steps, masked, here[0].outcomes if here is not None else {})
-            journal = resumption.go_on(taken, found.steps, secrets.texts, ordered=not self._parallel)
+            journal = resumption.go_on(taken, found.steps, secrets.texts)
         except BaseException:
             resumption.close()
             raise

@@ -207,6 +207,20 @@ async def test_what_a_kill_left_is_unknown_and_pending() -> None:
     assert [step.status for step in kept.steps] == ["ok", "unknown", "pending"]
 
 
+async def test_a_record_draws_itself_and_shows_what_would_mislead() -> None:
+    run_id, _ = await run(
+        StepToolset([number], keep_going=True),
+        step("a\u202eb", "number", value=["x\u200by"]),
+        {**step("c", "number", value=reference("item")), "for_each": reference("a\u202eb")},
+        {**step("d", "number", value=1), "when": {"value": reference("c"), "equals": 1}},
+    )
+    kept = record(run_id)
+    for text in (*kept._repr_mimebundle_().values(), kept.diagram):
+        assert "\u202e" not in text and "U+202E" in text and "U+200B" in text
+    assert "s1 --> s2" in kept.diagram and "s2 --> s3" in kept.diagram and "s1 --> s3" not in kept.diagram
+    assert "skipped" in kept.diagram
+
+
 async def test_a_record_is_written_to_a_file_and_never_over_one(tmp_path: Path) -> None:
     run_id, _ = await run(StepToolset([number]), step("a", "number", value=1))
     kept = record(run_id)
