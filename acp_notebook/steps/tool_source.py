@@ -22,6 +22,14 @@ from .tools import Sharable, function_schema
 #: Types that nothing else is made into: of what JSON has, they take what is theirs.
 _AS_IT_IS = frozenset({Any, object, str, type(None), list, dict})
 _NUMBERS = frozenset({int, float, bool})
+#: A script does without this package. Where it is there, as in a notebook that runs one, the mark is its own.
+_SHARABLE = """\
+try:
+    from acp_notebook import Sharable{renamed}
+except ImportError:
+
+    class {name}:
+        pass"""
 #: How a line begins that stands for what cannot be written.
 _UNKNOWN = "# "
 
@@ -114,8 +122,9 @@ class _Source:
         module, real = getattr(value, "__module__", None), getattr(value, "__name__", None)
         if is_plain(value):
             self.lines[f"{name} = {masked(value, name)!r}"] = None
-        elif value is Sharable:  # a script does without this package
-            self._define_class(Sharable)
+        elif value is Sharable:
+            renamed = "" if name == "Sharable" else f" as {name}"
+            self.lines[_SHARABLE.format(name=name, renamed=renamed)] = None
         elif module not in (None, "__main__") and real and _found(module, real) is value:
             self.lines[f"from {module} import {real}" + ("" if real == name else f" as {name}")] = None
         elif inspect.isfunction(value):

@@ -106,6 +106,7 @@ async def test_a_value_passed_on_is_made_what_the_tool_declares_only_where_it_is
     ]
     done = await exported(*steps, tools=[use, half, on])
     assert (done["h"], done["q"], done["y"]) == (1.5, 0.75, 2024)
+    assert done["Sharable"] is Sharable  # a notebook that runs the script goes on with its own
     done = await exported(step("h", "half", n=3.0), step("q", "half", n=reference("h")), tools=[half])
     assert "typed" not in done[""] and done["q"] == 0.75
 
