@@ -150,6 +150,7 @@ print(*[name for name in heavy if name in sys.modules])
     assert (found.stdout, found.stderr) == ("\n", "")
 
 
+@pytest.mark.once
 def test_in_a_kernel_unloading_closes_the_widgets(notebook_kernel: Frontend) -> None:
     page = notebook_kernel
     page.run("%load_ext acp_notebook")

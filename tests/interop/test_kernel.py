@@ -9,6 +9,8 @@ import pytest
 from harness.providers import Json, Provider, Reply, provider
 from harness.wire import Frontend
 
+pytestmark = pytest.mark.once
+
 
 def counted(body: Json) -> Reply:
     return Reply(f"It has {len(body['messages'])} messages.", input_tokens=3, output_tokens=4)

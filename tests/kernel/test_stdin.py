@@ -124,6 +124,7 @@ def prompt(page: Frontend, cell: Cell, *, but: tuple[Prompt, ...] = ()) -> Promp
 
 
 @everywhere
+@pytest.mark.once
 def test_a_typed_answer_settles_the_request(page: Frontend, host: str, wait: str) -> None:
     for typed, means in (("y", ("drop", "allow", None)), ("too risky", ("drop", "deny", "too risky"))):
         cell = page.begin(f"new({host!r}); ask(); {wait}; print(got)")
@@ -136,6 +137,7 @@ def test_a_typed_answer_settles_the_request(page: Frontend, host: str, wait: str
 
 
 @everywhere
+@pytest.mark.once
 def test_an_empty_line_asks_again_and_requests_are_asked_in_turn(
     page: Frontend, host: str, wait: str
 ) -> None:
@@ -148,6 +150,7 @@ def test_an_empty_line_asks_again_and_requests_are_asked_in_turn(
 
 
 @everywhere
+@pytest.mark.once
 def test_a_hello_during_the_wait_makes_the_prompt_needless(page: Frontend, host: str, wait: str) -> None:
     cell = page.begin(
         f"new({host!r}, grace=0.2); ask(); on_loop(turn.host.hello_received)\n"

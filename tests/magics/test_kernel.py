@@ -6,6 +6,8 @@ import pytest
 
 from harness.wire import Frontend
 
+pytestmark = pytest.mark.once
+
 AGENTS = """
 %load_ext acp_notebook
 from pydantic_ai import Agent, Tool

@@ -344,6 +344,7 @@ def test_a_removed_plan_is_restored_under_its_id(hosted: Hosted) -> None:
     assert session.restore_plan(1, "one") == session.plans["one"]
 
 
+@pytest.mark.once
 def test_the_turn_of_a_revision_is_the_one_that_ran(hosted: Hosted) -> None:
     session = hosted("demo", on_unattended="allow")
     session.ask("Clean the survey data").wait()

@@ -24,6 +24,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import ElicitResult
 
+pytestmark = pytest.mark.once
+
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 SEED = [
     step("backup", "create_backup", database="prod"),

@@ -18,6 +18,8 @@ pytest.importorskip("fastmcp")
 from fastmcp.client.transports import StdioTransport
 from pydantic_ai.mcp import MCPToolset
 
+pytestmark = pytest.mark.once
+
 
 def toolset(program: Any) -> MCPToolset[Any]:
     environment = {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -147,6 +147,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.once
 def test_a_long_answer_is_sent_once_or_twice_over(name: str) -> None:
     """What changes between two states of the page is bounded, whatever the text."""
     source = LONG[name]

@@ -91,6 +91,7 @@ def test_a_page_that_cannot_say_hello_sees_the_state_now_and_then(session: Puppe
 
 
 @pytest.mark.parametrize("kind", ["paragraph", "fence", "document", "thought"])
+@pytest.mark.once
 def test_100_000_characters_arrive_complete_and_within_the_budget(session: PuppetSession, kind: str) -> None:
     paragraph = "Some *words* with `code`, **bold** and a plain rest of a line. " * 10
     text = {
