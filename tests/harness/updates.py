@@ -18,7 +18,7 @@ _SCHEMAS = Path(__file__).parents[1] / "protocol" / "schemas"
 
 def schema(version: str, definition: str) -> Draft202012Validator:
     """What checks a JSON value against one of the official definitions."""
-    whole = json.loads((_SCHEMAS / f"plans.{version}.json").read_text(encoding="utf-8"))
+    whole = json.loads((_SCHEMAS / f"{version}.json").read_text(encoding="utf-8"))
     return Draft202012Validator({**whole, "$ref": f"#/$defs/{definition}"})
 
 
