@@ -12,93 +12,28 @@ import asyncio
 import atexit
 import json
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_core import to_json
 
 from ..errors import DatabaseError
 from .events import Outcome, Status
 from .keep import WHOLE, is_small_json, keep
-
-if TYPE_CHECKING:
-    import sqlite3
+from .run_file import Beginning, RunFile, Statement
 
 log = logging.getLogger(__name__)
 
-#: Runs that are kept, and bytes of the file from which on there may be fewer.
-RUNS, BYTES = 200, 2_000_000_000
-#: Seconds that a run waits for another kernel that is writing; after that it goes on without its journal.
-WAIT = 3
 #: Seconds between transactions of quick steps, and the number of steps in one.
 PAUSE, AHEAD = 0.005, 250
 #: The steps of a plan in which each has its own transaction, however quick.
 SHORT = 20
-
-MIGRATIONS = (
-    """
-    CREATE TABLE step_runs (
-        number INTEGER PRIMARY KEY,
-        run_id TEXT NOT NULL UNIQUE,
-        name TEXT, agent TEXT, folder TEXT NOT NULL, pid INTEGER NOT NULL,
-        plan TEXT NOT NULL, is_whole INTEGER NOT NULL,  -- JSON; without its secrets it is not whole
-        settings TEXT NOT NULL, tools TEXT NOT NULL,
-        began REAL NOT NULL, ended REAL, status TEXT
-    ) STRICT;
-    CREATE TABLE step_events (
-        run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
-        number INTEGER NOT NULL,
-        at REAL NOT NULL,
-        kind TEXT NOT NULL,   -- began, item, ended, many (that ended well), resumed, settled, lost (rows)
-        step INTEGER,         -- its place in the plan
-        item INTEGER,         -- the element of its for_each
-        ahead INTEGER,        -- so many more steps may have begun before the next row was written
-        started REAL, status TEXT, detail TEXT,
-        form TEXT, value BLOB,  -- NULL for one in step_parts
-        PRIMARY KEY (run, number)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE step_parts (
-        run INTEGER NOT NULL REFERENCES step_runs ON DELETE CASCADE,
-        event INTEGER NOT NULL, stream INTEGER NOT NULL, part INTEGER NOT NULL,
-        data BLOB NOT NULL,
-        PRIMARY KEY (run, event, stream, part)
-    ) STRICT
-    """,
-)
-#: A statement of SQL, with the rows that it is executed for.
-_Statement = tuple[str, Sequence[tuple[Any, ...]]]
-_OLD = "SELECT number FROM step_runs ORDER BY number DESC LIMIT -1 OFFSET ?"  # all but so many
-_USED = (
-    "SELECT (page_count - freelist_count) * page_size "
-    "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-)
 _END = "UPDATE step_runs SET ended = ?, status = ? WHERE number = ?"
 _ROW = "INSERT INTO step_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
-    """What is written of a run when it begins: `plan` is JSON without `secrets`.
-
-    `settings` and `tools`, where the tools are to be found, by name, are JSON-like.
-    """
-
-    run_id: str
-    plan: str
-    is_whole: bool
-    settings: Mapping[str, Any]
-    tools: Mapping[str, Any]
-    secrets: Sequence[str] = ()
-    name: str | None = None
-    agent: str | None = None
-
-
 #: Closes journals that could not say, when their runs ended, that rows are missing.
 _unsaid: list[Callable[[], bool]] = []
 
@@ -112,9 +47,9 @@ def say() -> None:
 class Journal:
     """Writes one run. When that fails, `fault` says why, and no more is written: the run itself goes on.
 
-    It fails when the disk is full, the file is locked for more than `WAIT` seconds or somebody takes it away.
-    When it can be written again, it says there that what is missing is not known. Until then this process
-    holds the run, so that nobody goes on with it as if that had not been done.
+    It fails when the disk is full, the file is locked for seconds or somebody takes it away. When it can be
+    written again, it says there that what is missing is not known. Until then this process holds the run, so
+    that nobody goes on with it as if that had not been done.
 
     `shares`: tools are called one after the other, and quick ones may share a transaction. Methods may be
     called on any thread, unless they say else.
@@ -230,7 +165,7 @@ class Journal:
             if not self._closes(end):
                 _unsaid.append(partial(self._closes, end))
 
-    def _closes(self, end: _Statement) -> bool:
+    def _closes(self, end: Statement) -> bool:
         """Close the file. If rows are missing it says so first, and cannot be closed before it does.
 
         Without that it would seem that no step has begun since.
@@ -240,7 +175,7 @@ class Journal:
             try:
                 with self._file.explained():
                     self._connection.execute("PRAGMA busy_timeout = 0")  # it has been waited for
-                self._execute((_ROW, self._rows[-1:]), end)
+                self._file.execute((_ROW, self._rows[-1:]), end)
             except DatabaseError:
                 return False
         with suppress(DatabaseError):
@@ -309,38 +244,19 @@ class Journal:
             self._ahead = 0
             self._commit()
 
-    def _commit(self, *more: _Statement) -> None:
+    def _commit(self, *more: Statement) -> None:
         if self._many:
             self._pack()
         rows, self._rows = self._rows, []
         self._write((_ROW, rows), *more)
 
-    def _write(self, *statements: _Statement) -> None:
+    def _write(self, *statements: Statement) -> None:
         if not self._is_open or self.fault is not None:
             return
         try:
-            self._execute(*statements)
+            self._file.execute(*statements)
         except DatabaseError as error:
             self._fail(error)
-
-    def _execute(self, *statements: _Statement) -> None:
-        """Execute statements in one transaction, each for all its rows. Raises `DatabaseError`."""
-        executed = [(statement, row) for statement, rows in statements for row in rows]
-        if not executed:
-            return
-        with self._file.explained():
-            if len(executed) == 1:
-                self._connection.execute(*executed[0])
-                return
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                for statement, row in executed:
-                    self._connection.execute(statement, row)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.rollback()
-                raise
 
     def _fail(self, error: DatabaseError) -> None:
         log.error("a run is not written down any more: %s", error)
@@ -391,65 +307,6 @@ class _Parts:
             self._count = 0
 
 
-class RunFile:
-    """The user's file with the tables of runs, and the runs in it that this object holds.
-
-    Raises:
-        DatabaseError: it cannot be used.
-    """
-
-    def __init__(self) -> None:
-        try:
-            from .. import database
-        except ImportError as error:  # JupyterLite
-            raise DatabaseError(f"runs are not kept here: {error}") from error
-        self._database = database
-        self.path = database.database_path()
-        self._locks = self.path.with_name("steps.lock")
-        self._releases: list[Callable[[], None]] = []
-        self._tables = database.Tables("steps", MIGRATIONS)
-        self.connection = database.open_database(self._tables, self.path)
-        self.connection.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT)}")
-        self._inode = self._seen()
-
-    def explained(self) -> AbstractContextManager[None]:
-        return self._database.explained(self.path)
-
-    def hold(self, run: int) -> bool:
-        """Hold a run; False when it is held: by whoever runs it, here or in another process."""
-        with self.explained():
-            release = self._database.hold(self._locks, run)
-        if release is not None:
-            self._releases.append(release)
-        return release is not None
-
-    def is_held(self, run: int) -> bool:
-        """Whether anybody holds a run."""
-        with self.explained():
-            release = self._database.hold(self._locks, run)
-        if release is not None:
-            release()
-        return release is None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the file that is open is still the user's."""
-        return self._seen() == self._inode
-
-    def _seen(self) -> int | None:
-        try:
-            return os.stat(self.path).st_ino
-        except OSError:
-            return None
-
-    def close(self) -> None:
-        try:
-            self._database.give_back(self.connection, self._tables, self.path)
-        finally:
-            while self._releases:
-                self._releases.pop()()
-
-
 def begin(beginning: Beginning, *, shares: bool) -> Journal:
     """A journal for a run that begins.
 
@@ -460,42 +317,10 @@ def begin(beginning: Beginning, *, shares: bool) -> Journal:
     file = RunFile()
     try:
         with file.explained():
-            number = _insert(file.connection, beginning)
+            number = file.add(beginning)
             file.hold(number)
-            _prune(file, number)
+            file.prune(number)
             return Journal(file, number, beginning.secrets, shares=shares)
     except BaseException:
         file.close()
         raise
-
-
-def _insert(connection: sqlite3.Connection, beginning: Beginning) -> int:
-    values = (
-        beginning.run_id,
-        beginning.name,
-        beginning.agent,
-        os.getcwd(),
-        os.getpid(),
-        beginning.plan,
-        beginning.is_whole,
-        json.dumps(beginning.settings),
-        json.dumps(beginning.tools),
-        time.time(),
-    )
-    columns = "run_id, name, agent, folder, pid, plan, is_whole, settings, tools, began"
-    insert = f"INSERT INTO step_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    found = connection.execute(insert, values)
-    assert found.lastrowid is not None
-    return found.lastrowid
-
-
-def _prune(file: RunFile, newest: int) -> None:
-    """Let the oldest runs go, except those that are running."""
-    connection = file.connection
-    old = [number for (number,) in connection.execute(_OLD, (RUNS,))]
-    if not old and connection.execute(_USED).fetchone()[0] > BYTES:
-        (count,) = connection.execute("SELECT count(*) FROM step_runs").fetchone()
-        old = [number for (number,) in connection.execute(_OLD, (count - max(1, count // 10),))]
-    for number in reversed(old):
-        if number != newest and not file.is_held(number):
-            connection.execute("DELETE FROM step_runs WHERE number = ?", (number,))

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import AcpError
 from .events import Outcome, Status
-from .journal import RunFile
 from .keep import Kept, NotKept, loaded
+from .run_file import RunFile
 
 _COLUMNS = (
     "number, run_id, name, agent, folder, pid, plan, is_whole, settings, tools, began, ended, status, "

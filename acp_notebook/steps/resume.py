@@ -12,10 +12,11 @@ from typing import Any, cast
 
 from ..errors import AcpError
 from .events import Outcome
-from .journal import Journal, RunFile, say
+from .journal import Journal, say
 from .keep import NotKept
 from .past import Past, PastStep, find
 from .plan import Step
+from .run_file import RunFile
 
 
 @dataclass(frozen=True, slots=True)

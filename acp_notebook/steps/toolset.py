@@ -25,13 +25,14 @@ from .calls import Calls, unwatched
 from .check import Checked, check
 from .events import Observer, Outcome, watcher
 from .executors import leaves, usable
-from .journal import SHORT, Beginning, Journal, begin
+from .journal import SHORT, Journal, begin
 from .paths import NoSuchPath, follow
 from .plan import DEFAULT_LIMITS, Limits, Step
 from .plan_text import without_secrets
 from .record import RunRecord, Runs, record, runs
 from .resume import Resume, Resumption, Taken, resuming
 from .run import Run
+from .run_file import Beginning
 from .schema import description, steps_schema
 from .secrets import RunSecrets
 from .tool_source import tool_sources

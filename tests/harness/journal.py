@@ -9,8 +9,8 @@ from pydantic_ai import Agent
 
 from acp_notebook import StepToolset
 from acp_notebook.steps.events import watcher
-from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.resume import Resume, resuming
+from acp_notebook.steps.run_file import RunFile
 from harness.steps import calling, returned
 
 

@@ -20,11 +20,11 @@ from pydantic import BaseModel, SecretStr
 from acp_notebook import Sharable, StepEvent, StepToolset
 from acp_notebook.database import database_path
 from acp_notebook.masking import secrets_in
-from acp_notebook.steps import journal
+from acp_notebook.steps import run_file
 from acp_notebook.steps.events import NotWritten
-from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.keep import NotKept, keep, loaded
 from acp_notebook.steps.past import Past, find
+from acp_notebook.steps.run_file import RunFile
 from harness.journal import go_on, kill, run
 from harness.steps import execute, reference, step
 
@@ -178,7 +178,7 @@ async def test_at_a_kill_among_quick_steps_all_that_may_have_begun_are_unknown()
 
 
 async def test_old_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "RUNS", 3)
+    monkeypatch.setattr(run_file, "RUNS", 3)
     ids = [(await run(StepToolset([add]), step("a", "add", n=n)))[0] for n in range(5)]
     with closing(RunFile()) as file:
         kept = [
@@ -226,7 +226,7 @@ async def test_a_file_that_is_deleted_is_told_of_once(own_folder: Path) -> None:
 async def test_a_file_that_is_locked_for_too_long_says_later_what_it_does_not_know(
     own_folder: Path, monkeypatch: pytest.MonkeyPatch, until: str
 ) -> None:
-    monkeypatch.setattr(journal, "WAIT", 0.01)
+    monkeypatch.setattr(run_file, "WAIT", 0.01)
     connections: list[sqlite3.Connection] = []
     ran: list[str] = []
 

@@ -20,8 +20,8 @@ from pydantic_ai.capabilities import HandleDeferredToolCalls
 from acp_notebook import Call, PrepareToolsMode, Say, ScriptedModel, Sharable, StepOptions, StepToolset
 from acp_notebook.errors import TurnFailed
 from acp_notebook.steps.events import RunStarted, StepEnded
-from acp_notebook.steps.journal import RunFile
 from acp_notebook.steps.resume import Resume, resuming
+from acp_notebook.steps.run_file import RunFile
 from harness.journal import go_on, kill, rows, run, watched
 from harness.sessions import pending, until
 from harness.steps import execute, reference, step
