@@ -8,24 +8,24 @@ cancellation are those of any turn, and the conversation knows of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestContext
-from pydantic_ai.tools import ToolDefinition
 
 from ..errors import AcpError, AgentError
 from ..masking import masked, redacted, secrets_in
 from ..steps.outline import Outline
 from ..steps.resume import Resume
-from ..steps.toolset import EXECUTE_PLAN, StepToolset
+from ..steps.toolset import EXECUTE_PLAN
 from .capability import SessionCapability
 from .scripted import Call, Result, Say, ScriptedModel, Turn
 from .secrets import marked_arguments
-from .step_tools import outlined
+from .step_tools import outlined, plan_tool
+from .toolset import Offer
 
 #: What an outline says where `execute_plan` itself needs approval.
 WHOLE = "A person approves the plan as a whole before its first step."
@@ -35,7 +35,7 @@ WHOLE = "A person approves the plan as a whole before its first step."
 class ByHand:
     """What a person has run: `steps`, or a run that is to go on. `ended` says how it ended.
 
-    `refused` is set when nothing has run; `tools` are those of the turn, by name.
+    `refused` is set when nothing has run; `offer` is what the turn offers.
     """
 
     steps: Any
@@ -43,7 +43,7 @@ class ByHand:
     ended: Callable[[], str]
     resume: Resume | None = None
     refused: bool = False
-    tools: Mapping[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
+    offer: Offer | None = None
 
     @property
     def prompt(self) -> str:
@@ -56,7 +56,9 @@ class ByHand:
 
         @model.script()
         def play(turn: Turn) -> Generator[Call | Say, Result, None]:  # pyright: ignore[reportUnusedFunction]
-            answer = yield Call(EXECUTE_PLAN, steps=self.steps or [])
+            names = self.offer.for_steps() if self.offer is not None else []
+            name = _only(names or [EXECUTE_PLAN], self.agent)
+            answer = yield Call(name, steps=self.steps or [])
             if answer.text.startswith(f"There is no tool {EXECUTE_PLAN}"):
                 raise without_steps(self.agent)
             self.refused = answer.failed
@@ -72,8 +74,9 @@ class ByHand:
         mine = [at for at, message in enumerate(messages) if any(map(self._is_mine, message.parts))]
         if not mine:
             return list(messages)
+        tools = self.offer.tools if self.offer is not None else {}
         given = {
-            id(part): marked_arguments(part.args_as_dict(), self.tools.get(part.tool_name))
+            id(part): marked_arguments(part.args_as_dict(), tools.get(part.tool_name))
             for part in messages[mine[-1]].parts
             if isinstance(part, ToolCallPart) and self._is_mine(part)
         }
@@ -94,6 +97,16 @@ class ByHand:
             return isinstance(part, ToolCallPart) and part.args_as_dict().get("steps") == (self.steps or [])
         except (ValueError, AssertionError):
             return False
+
+
+def _only(names: Sequence[str], agent: str) -> str:
+    """The tool that steps go to. Raises `AgentError` where there are several."""
+    if len(names) > 1:
+        raise AgentError(
+            f"agent {agent!r} has {len(names)} tools that take steps ({', '.join(names)}), and steps by hand "
+            "do not say which is theirs: put the tools of all into one StepToolset"
+        )
+    return names[0]
 
 
 def without_steps(agent: str) -> AgentError:
@@ -130,9 +143,11 @@ class Look(SessionCapability):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
-        tool = (tools or {}).get(EXECUTE_PLAN)
-        if tool is None or not isinstance(tool.toolset, StepToolset):
-            raise self.offer.withheld(EXECUTE_PLAN) or without_steps(self.agent)
+        found = {name: tool for name, tool in (tools or {}).items() if plan_tool(tool) is not None}
+        if not found:
+            withheld = [self.offer.withheld(name) for name in self.offer.for_steps()]
+            raise next(filter(None, withheld), None) or without_steps(self.agent)
+        tool = found[_only(list(found), self.agent)]
         outline = await outlined(tool, self.steps, ctx, self.foreseen)
         if outline is not None and tool.tool_def.kind == "unapproved":
             outline = replace(outline, notes=(WHOLE, *outline.notes))

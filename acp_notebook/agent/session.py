@@ -33,7 +33,7 @@ from ..protocol.messages import (
 from ..protocol.rules import Rule
 from ..steps.events import watcher
 from ..steps.outline import Outline
-from ..steps.resume import Resume, resuming
+from ..steps.resume import Resume, Resumption, resuming
 from .adapter import AcpSessionContext, AdapterConfig
 from .approval_store import RuleFile, SessionMetadataApprovalPolicyStore
 from .approvals import Approvals, NativeApprovalBridge
@@ -249,6 +249,7 @@ class AgentSession:
 
     def resume_steps(self, run_id: str, steps: Any, done: Mapping[str, Any], again: Collection[str]) -> None:
         resume = Resume(run_id, dict(done), frozenset(again))
+        Resumption(resume).close()  # what cannot go on is told before there is a turn
         sent: Any = None if steps is None else sendable(steps)
         hand = ByHand(sent, self.info.name, self._run_plans.ended, resume)
         self._begin(hand.prompt, hand)
@@ -330,7 +331,7 @@ class AgentSession:
         capability = self._capability(offer, requested, SessionCapability)
 
         if by_hand is not None:
-            by_hand.tools = offer.tools
+            by_hand.offer = offer
 
         async def handle(ctx: Any, events: Any) -> None:
             await forward(events, self._outbox, offer.tools, self._approvals.reasons)

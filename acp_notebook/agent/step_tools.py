@@ -6,18 +6,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from inspect import isawaitable
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, WrapperToolset
+from pydantic_ai.toolsets import (
+    AbstractToolset,
+    CombinedToolset,
+    DynamicToolset,
+    ToolsetFunc,
+    WrapperToolset,
+)
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
 from ..masking import marked
 from ..steps.outline import Outline, outline
 from ..steps.plan import Step
 from ..steps.references import references, resolve
-from ..steps.toolset import StepToolset
+from ..steps.toolset import PlanTool, StepToolset
 from .remembered import Remembered
 from .toolset import Offer
 
@@ -45,12 +52,32 @@ def under(toolset: AbstractToolset[Any], offer: Offer) -> AbstractToolset[Any]:
         return toolset.around(OfferedSteps(toolset.wrapped, offer))
     if isinstance(toolset, WrapperToolset):
         return _with(toolset, "wrapped", toolset.wrapped, under(toolset.wrapped, offer))
+    if isinstance(toolset, DynamicToolset):
+        return _with(toolset, "toolset_func", None, _made_under(toolset.toolset_func, offer))
     if isinstance(toolset, CombinedToolset):
         parts = list(toolset.toolsets)
         new = [under(part, offer) for part in parts]
         same = all(map(_is, parts, new))
         return toolset if same else _with(toolset, "toolsets", parts, new)
     return toolset
+
+
+def _made_under(make: ToolsetFunc[Any], offer: Offer) -> ToolsetFunc[Any]:
+    """Makes what `make` makes, under the offer; of the same toolset the same, which stays entered then."""
+    last: tuple[AbstractToolset[Any], AbstractToolset[Any]] | None = None
+
+    async def made(ctx: RunContext[Any]) -> AbstractToolset[Any] | None:
+        nonlocal last
+        toolset = make(ctx)
+        if isawaitable(toolset):
+            toolset = await toolset
+        if toolset is None:
+            return None
+        if last is None or last[0] is not toolset:
+            last = toolset, under(toolset, offer)
+        return last[1]
+
+    return made
 
 
 def _with(toolset: AbstractToolset[Any], name: str, old: Any, new: Any) -> AbstractToolset[Any]:
@@ -98,11 +125,18 @@ async def outlined(
 
     `foreseen` says who lets a step run. Raises `StepsRefused` with everything that is wrong with the plan.
     """
-    toolset = tool.toolset
-    if not isinstance(toolset, StepToolset):
+    found = plan_tool(tool)
+    if found is None:
         return None
-    checked, notes = await toolset.check(steps, ctx)
-    return outline(checked, foreseen, parallel=toolset.parallel, notes=notes)
+    checked, notes = await found.steps.check(steps, ctx)
+    return outline(checked, foreseen, parallel=found.steps.parallel, notes=notes)
+
+
+def plan_tool(tool: ToolsetTool[Any]) -> PlanTool | None:
+    """The tool as the one that takes plans, whatever its name is and the toolsets around it are."""
+    while (inner := getattr(tool, "source_tool", None)) is not None:
+        tool = inner
+    return tool if isinstance(tool, PlanTool) else None
 
 
 def foreseen(remembered: Remembered, step: Step) -> str | None:

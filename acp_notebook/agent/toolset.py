@@ -123,6 +123,11 @@ class Offer:
         """
         return self._modes.mode is self._step_mode and name in self.tools and name in self._own
 
+    def for_steps(self) -> list[str]:
+        """The agent's tools that take plans of steps: those that the step was given, or else withheld."""
+        own = [name for name, tool in self._own.items() if _takes_steps(tool)]
+        return [name for name in own if name in self.tools] or own
+
     def withheld(self, name: str) -> ConfigError | None:
         """The refusal of a tool that the agent has and the mode does not offer; None for any other."""
         if name not in self._own or name in self.tools:

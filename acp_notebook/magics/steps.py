@@ -29,7 +29,7 @@ from .suggest import LAST_RUN
 SUFFIXES = (".json", ".yaml", ".yml", ".md", ".txt")
 #: So many runs are listed.
 LISTED = 50
-_FENCED = re.compile(r"^```(json|ya?ml)?[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^(```|~~~)(json|ya?ml)?[ \t]*\r?\n(.*?)^\1", re.DOTALL | re.MULTILINE)
 
 
 def steps(call: Invocation) -> None:
@@ -234,7 +234,7 @@ def _parsed(text: str, *, yaml_first: bool = False) -> Any:
     """The steps in a text. JSON goes on as it is: what is wrong with it is told with its position."""
     fenced = _FENCED.search(text)
     if fenced is not None:
-        text, yaml_first = fenced[2], (fenced[1] or "").startswith("y")
+        text, yaml_first = fenced[3], (fenced[2] or "").startswith("y")
     if not yaml_first and text.lstrip()[:1] in ("[", "{", ""):
         return text
     from ..plan import yaml

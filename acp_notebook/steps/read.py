@@ -14,7 +14,7 @@ _KEYS = ("id", "tool", "args", "for_each", "when")
 _ALL = frozenset(_KEYS)
 #: Keys that only say something to a reader. They are passed over, and a note says so.
 _REMARKS = frozenset({"why", "reason", "description", "comment", "note", "notes", "title", "name", "purpose"})
-_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*", re.DOTALL)
+_FENCE = re.compile(r"\s*(```|~~~)[\w-]*[ \t]*\r?\n(.*?)\s*\1\s*", re.DOTALL)
 _SHAPE = '[{"id": …, "tool": …, "args": {…}}, …]'
 _PLAN = "the plan"
 
@@ -145,10 +145,13 @@ def _parsed(value: Any, where: str, reading: Reading) -> Any:
     """JSON text as what it holds, without a Markdown fence around it; any other value as it is."""
     if not isinstance(value, str):
         return value
+    value = value.removeprefix("\ufeff")
     fenced = _FENCE.fullmatch(value)
-    text = fenced[1] if fenced else value
+    text = fenced[2] if fenced else value
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
+    except _Twice as error:
+        reading.problem(where, f"has the key {error.args[0]!r} twice in one object: give it once")
     except json.JSONDecodeError as error:
         shown = text[max(0, error.pos - 20) : error.pos + 20]
         reading.problem(
@@ -159,6 +162,18 @@ def _parsed(value: Any, where: str, reading: Reading) -> Any:
     except RecursionError:
         reading.problem(where, "is JSON that is nested too deeply: write it flatter")
     return None
+
+
+class _Twice(Exception):
+    """A key that an object has twice, so that one of its values would be lost."""
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
+        names = [name for name, _ in members]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return value
 
 
 def _kind(value: Any) -> str:

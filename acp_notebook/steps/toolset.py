@@ -50,9 +50,10 @@ _NOT_JOURNALLED = "This run is not written down, and cannot be resumed"
 
 
 @dataclass(kw_only=True)
-class _PlanTool(ToolsetTool[Any]):
-    """`execute_plan` at one step of an agent's run, with the tools that there are then."""
+class PlanTool(ToolsetTool[Any]):
+    """`execute_plan` of `steps` at one step of an agent's run, with the tools that there are then."""
 
+    steps: StepToolset
     inner: dict[str, ToolsetTool[Any]]
 
 
@@ -158,11 +159,12 @@ class StepToolset(WrapperToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         inner = await self.wrapped.get_tools(ctx)
-        execute = _PlanTool(
+        execute = PlanTool(
             toolset=self,
             tool_def=self._definition(inner),
             max_retries=_RETRIES,
             args_validator=_ANY,
+            steps=self,
             inner=inner,
         )
         return {EXECUTE_PLAN: execute, **await self._reading.get_tools(ctx)}
@@ -202,7 +204,7 @@ class StepToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        if isinstance(tool, _PlanTool):
+        if isinstance(tool, PlanTool):
             return await self._execute(tool_args, ctx, tool)
         return await self._reading.call_tool(name, tool_args, ctx, tool)
 
@@ -222,7 +224,7 @@ class StepToolset(WrapperToolset[Any]):
             raise StepsRefused(problems)
         return found
 
-    async def _execute(self, args: Any, ctx: RunContext[Any], tool: _PlanTool) -> dict[str, Any]:
+    async def _execute(self, args: Any, ctx: RunContext[Any], tool: PlanTool) -> dict[str, Any]:
         raw = cast("dict[str, Any]", args).get("steps") if isinstance(args, dict) else args
         tools = self._step_tools(tool.inner, direct=unwatched(ctx, self.wrapped))
         calls = Calls(self.wrapped, tool.inner, ctx, self._executor)

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.toolsets import CombinedToolset, DynamicToolset
 
 from acp_notebook import AcpError, ScriptedModel, Session, StepApp, StepOptions, StepToolset
 from acp_notebook.errors import AgentError, ConfigError, StepsRefused, TurnFailed
@@ -115,6 +116,53 @@ def test_an_agent_without_execute_plan_is_told_how_to_get_it(hosted: Hosted) -> 
         session.run_steps(STEPS)
 
 
+def dynamic(toolset: Any, *, per_run_step: bool, new: bool = False) -> DynamicToolset[Any]:
+    async def make(ctx: RunContext[Any]) -> Any:
+        return toolset.prefixed("x") if new else toolset
+
+    return DynamicToolset(make, per_run_step=per_run_step)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda app: app.prefixed("my"),
+        lambda app: app.renamed({"run_plan": "execute_plan"}),
+        lambda app: app.filtered(lambda ctx, tool: True).prefixed("my"),
+        lambda app: dynamic(app, per_run_step=True),
+        lambda app: dynamic(app, per_run_step=False),
+        lambda app: dynamic(app, per_run_step=True, new=True),
+        lambda app: CombinedToolset([dynamic(app.prefixed("my"), per_run_step=True)]),
+    ],
+)
+def test_whatever_stands_around_a_step_toolset(
+    around: Callable[[Any], Any], hosted: Hosted, backups: Backups
+) -> None:
+    def look() -> str:
+        return "seen"
+
+    session = hosted(Agent(ScriptedModel(), tools=[look], toolsets=[around(backups.app)]))
+    assert session.check_steps(STEPS) == ()
+    assert [row.step_id for row in session.preview_steps(STEPS).rows] == ["b", "r"]
+    assert session.run_steps(STEPS, approve=True, timeout=20).stop_reason == "end_turn"
+    assert backups.ran == ["create", "restore"]
+    session.set_mode("ask")
+    with pytest.raises(ConfigError, match="may not be used in mode 'ask'"):
+        session.check_steps(STEPS)
+    with pytest.raises(TurnFailed, match="nothing has run"):
+        session.run_steps(STEPS, approve=True, timeout=20)
+    assert len(backups.ran) == 2
+
+
+def test_steps_by_hand_need_one_tool_that_takes_them(hosted: Hosted, backups: Backups) -> None:
+    session = hosted(Agent(ScriptedModel(), toolsets=[backups.app, backups.app.prefixed("my")]))
+    with pytest.raises(AgentError, match=r"has 2 tools that take steps \(execute_plan, my_execute_plan\)"):
+        session.check_steps(STEPS)
+    with pytest.raises(TurnFailed, match="has 2 tools"):
+        session.run_steps(STEPS, timeout=20)
+    assert backups.ran == []
+
+
 def test_an_agent_with_output_of_its_own_runs_steps_too(hosted: Hosted, backups: Backups) -> None:
     class Report(BaseModel):
         text: str
@@ -156,9 +204,13 @@ def test_a_run_goes_on_where_it_failed(hosted: Hosted, backups: Backups) -> None
     assert turn.prompt.startswith("Go on with run ") and backups.ran == ["create", "restore"]
     assert session.plan.plan_id == plan.plan_id and session.plan.title == f"{plan.title}, resumed"
     assert [entry.status for entry in session.plan] == ["completed"] * 2
-    with pytest.raises(TurnFailed):
-        session.resume_steps(run_of(plan) or "")
-    assert "has ended well: nothing is left to do" in session.turns[-1].text
+    for run_id, refusal in (
+        (run_of(plan) or "", "has ended well: nothing is left to do"),
+        ("no", "there is no run"),
+    ):
+        with pytest.raises(AcpError, match=refusal):
+            session.resume_steps(run_id)
+    assert len(session.turns) == 2
 
 
 @pytest.mark.parametrize("as_text", [False, True], ids=["list", "text"])

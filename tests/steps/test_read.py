@@ -19,18 +19,36 @@ STEPS = [step("1", "search", city="Oslo"), step("b", "search", city="Rome")]
         json.dumps(STEPS),
         f"```json\n{json.dumps(STEPS, indent=2)}\n```",
         f"\n```\n{json.dumps(STEPS)}\n```\n",
+        f"\ufeff~~~json\r\n{json.dumps(STEPS)}\r\n~~~\r\n",
         {"steps": STEPS},
         json.dumps({"steps": STEPS}),
         [{**STEPS[0], "id": 1}, {**STEPS[1], "args": json.dumps(STEPS[1]["args"])}],
         [STEPS[0], {**STEPS[1], "args": '```json\n{"city": "Rome"}\n```'}],
     ],
-    ids=["list", "text", "fenced", "fenced-plain", "wrapped", "wrapped-text", "numeric-id", "fenced-args"],
+    ids=[
+        "list",
+        "text",
+        "fenced",
+        "fenced-plain",
+        "tildes",
+        "wrapped",
+        "wrapped-text",
+        "numeric-id",
+        "fenced-args",
+    ],
 )
 async def test_what_is_plain_is_read(sent: Any) -> None:
     tools = FieldTools()
     answer = await execute(tools.toolset(), sent)
     assert answer["steps"] == {"1": "ok", "b": "ok"}
     assert tools.ran == ["search", "search"]
+
+
+async def test_a_key_that_stands_twice_is_refused() -> None:
+    twice = '[{"id": "a", "tool": "search", "args": {"city": "Oslo", "city": "Rome"}}]'
+    tools = FieldTools()
+    assert "has the key 'city' twice in one object: give it once" in await execute(tools.toolset(), twice)
+    assert tools.ran == []
 
 
 async def test_the_list_itself_may_be_all_that_is_sent() -> None:
