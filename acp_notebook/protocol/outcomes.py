@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from .messages import OMIT, Cancelled, Outcome, Selected
-from .plans import OWN, as_object, meta_member, said
+from .plans import OWN, as_object, meta_member, quoted, said
 from .rules import CoverKind, Covers, RuleScope
 
 _NAMES = {"arguments": dict, "reason": str, "note": str, "result": object, "covers": dict, "scope": str}
@@ -36,9 +36,10 @@ def read_outcome(result: Any) -> Outcome:
     outcome = (as_object(result) or {}).get("outcome")
     found = as_object(outcome) or {}
     meta = as_object(found.get("_meta")) or {}
-    own = {name: meta[OWN + name] for name in _NAMES if OWN + name in meta}
-    if wrong := next((name for name, value in own.items() if not isinstance(value, _NAMES[name])), None):
-        return Cancelled(f"The answer's {wrong!r} is {said(own[wrong])}, and cannot be read.")
+    own = {name.removeprefix(OWN): value for name, value in meta.items() if name.startswith(OWN)}
+    for name, value in own.items():
+        if name not in _NAMES or not isinstance(value, _NAMES[name]):
+            return Cancelled(f"The answer's {quoted(name)} is {said(value)}, and cannot be read.")
     option = found.get("optionId")
     match found.get("outcome"):
         case "cancelled":
@@ -55,7 +56,9 @@ def read_outcome(result: Any) -> Outcome:
 
 
 def _covers(value: dict[str, Any]) -> Covers | None:
-    kind, *texts = (value.get(name, "") for name in ("kind", "argument", "value"))
-    if kind not in get_args(CoverKind) or not all(isinstance(text, str) for text in texts):
+    kind, argument, text = (value.get(name) for name in ("kind", "argument", "value"))
+    if len(value) != 3 or not isinstance(argument, str) or not isinstance(text, str):
         return None
-    return Covers(cast(CoverKind, kind), *texts)
+    if kind not in get_args(CoverKind) or (kind not in ("exact", "tool") and not (argument and text)):
+        return None  # without them it would be about more calls than was meant
+    return Covers(cast(CoverKind, kind), argument, text)

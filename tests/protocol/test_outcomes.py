@@ -25,7 +25,7 @@ selected = st.builds(
     texts,
     texts,
     st.just(OMIT) | values,
-    st.builds(Covers, kinds, st.text(max_size=4), st.text(max_size=4)),
+    st.builds(Covers, kinds, st.text(min_size=1, max_size=4), st.text(min_size=1, max_size=4)),
     st.sampled_from(["session", "folder", "user"]),
 )
 
@@ -66,6 +66,10 @@ def answered(**meta: Any) -> dict[str, Any]:
         answered(covers={"kind": "any"}),
         answered(covers={"kind": ["tool"]}),
         answered(covers={"kind": "under", "argument": "path", "value": 1}),
+        answered(covers={"kind": "under", "argument": "path", "valeu": "notes"}),
+        answered(covers={"kind": "command", "argument": "", "value": "git"}),
+        answered(covers={"kind": "under", "argument": "path", "value": ""}),
+        answered(argument={"path": "a"}),
     ],
 )
 def test_what_cannot_be_read_whole_is_no_approval(result: Any) -> None:
