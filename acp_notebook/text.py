@@ -78,6 +78,11 @@ def plain(value: str) -> str:
     return "".join(piece if name is None else f"[{name}]" for piece, name in pieces(value))
 
 
+def plain_line(value: str) -> str:
+    """`value` as `plain` has it, on one line: a name with a line break must not look like another row."""
+    return plain(value).replace("\n", " ")
+
+
 def misleads(value: str) -> bool:
     """Whether `value` holds anything that is made visible."""
     return any(name is not None for _, name in pieces(value))

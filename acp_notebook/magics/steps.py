@@ -17,7 +17,7 @@ from ..plan.runs import run_of
 from ..protocol.connection import StepsOutline
 from ..session.steps import StepsLook
 from ..session.turn import Turn
-from ..text import plain
+from ..text import plain_line
 from ..text_files import named, read_text
 from .ask import hand_out, variable_name
 from .command import Invocation
@@ -41,7 +41,7 @@ def steps(call: Invocation) -> None:
 
     found = runs()[:LISTED]
     for run in reversed(found):
-        print(plain(f"{run}"))
+        print(plain_line(f"{run}"))
     if not found:
         print("Nothing has run yet: %acp steps run FILE runs steps, and so does the agent by execute_plan.")
 
@@ -182,7 +182,7 @@ def _all_told() -> Generator[None]:
         yield
     except StepsRefused as refused:
         for problem in refused.problems:
-            print(plain(f"- {problem}"))
+            print(plain_line(f"- {problem}"))
         count = len(refused.problems)
         said = "a problem" if count == 1 else f"{count} problems"
         raise AcpError(f"the steps have {said}; nothing has run") from refused

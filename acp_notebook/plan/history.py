@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, overload
 
 from ..errors import PlanError, PlanIndexError
-from ..text import plain
+from ..text import plain_line
 from .changes import Change, Move, Splice
 from .edits import AddEntry, ClearEntries, MoveEntry, PlanEdit, SetPlan, UpdateEntry, apply_edits, is_number
 from .model import Plan, PlanEntry
@@ -37,7 +37,7 @@ class Revision:
         """Number, time, who and what, in one line for a terminal."""
         when = time.strftime("%H:%M:%S", time.localtime(self.at))
         turn = "" if self.turn is None else f" in turn {self.turn}"
-        return plain(f"{self.number:4}  {when}  {self.author}{turn}: {self.summary}")
+        return plain_line(f"{self.number:4}  {when}  {self.author}{turn}: {self.summary}")
 
     @property
     def summary(self) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
 
 from ..describe import described
 from ..errors import StepProblem, StepsRefused
 from ..masking import masked
 from .conditions import Condition, read_condition
+from .keep import plain_json
 from .paths import impossible
 from .plan import DEFAULT_LIMITS, ITEM, Limits, RawStep, Step
 from .read import read
@@ -108,8 +107,7 @@ def _is_json(value: Any, depth: int = 0) -> bool:
 
 def _text(steps: list[dict[str, Any]], is_exact: bool) -> str:
     if is_exact:
-        with suppress(PydanticSerializationError):  # for one, half of a surrogate pair
-            return to_json(steps).decode()
+        return plain_json(steps)
     try:
         return json.dumps(steps, default=described, skipkeys=True)
     except (ValueError, RecursionError):

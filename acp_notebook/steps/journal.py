@@ -19,11 +19,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from pydantic_core import to_json
-
 from ..errors import DatabaseError
 from .events import Outcome, Status
-from .keep import WHOLE, is_small_json, keep
+from .keep import WHOLE, is_small_json, keep, plain_json
 from .run_file import Beginning, RunFile, Statement
 
 log = logging.getLogger(__name__)
@@ -198,7 +196,7 @@ class Journal:
 
     def _pack(self) -> None:
         many, self._many = self._many, []
-        self._row("many", form="json", value=to_json(many))
+        self._row("many", form="json", value=plain_json(many).encode())
 
     # -- rows ----------------------------------------------------------------------------------------
 

@@ -101,13 +101,14 @@ def judged(step: Step, value: Any, started: float) -> Outcome:
         return Outcome("ok", started, time.time(), value, looks_failed=any(map(looks_failed, value)))
     value = kept(value)
     if step.tool.options.fail_when is not None:
+        failed_so = Outcome("error", started, time.time(), value, looks_failed=True)
         try:
-            reason, is_unsure = failure(step.tool, value), False
+            reason = failure(step.tool, value)
         except Unsure as error:
-            reason, is_unsure = str(error), True
+            return failed_so._replace(error=str(error), may_have_run=True)
         if reason is not None:
-            return Outcome("error", started, time.time(), value, reason, None, True, False, is_unsure)
-    return Outcome("ok", started, time.time(), value, None, None, looks_failed(value))
+            return failed_so._replace(error=reason)
+    return Outcome("ok", started, time.time(), value, looks_failed=looks_failed(value))
 
 
 def failed(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol, cast
 
 from pydantic import SecretBytes, SecretStr
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..describe import explain
 from ..masking import Secret, masked, says_secret
@@ -137,6 +138,14 @@ def _weight(value: Any) -> int:
     if kind is float and math.isfinite(value):
         return 16
     raise _NotJson
+
+
+def plain_json(value: Any) -> str:
+    """JSON of a value that has nothing but what JSON has, several times as quick as `json.dumps`."""
+    try:
+        return to_json(value).decode()
+    except PydanticSerializationError:  # half of a surrogate pair, or deeper than it goes
+        return json.dumps(value)
 
 
 def is_small_json(value: Any) -> bool:

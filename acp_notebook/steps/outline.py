@@ -11,9 +11,10 @@ from typing import Any, cast
 from ..masking import marked, masked
 from ..plan import Plan, PlanEntry
 from ..plan.runs import DENIED, FAILED, RUN, SKIPPED, StepFacts, step_meta
-from ..text import plain
+from ..text import plain, plain_line
 from .plan import ITEM, Step
 from .preview import Preview, is_secret
+from .record_text import html_table, markdown_cell, markdown_table
 from .references import Reference, resolve
 from .secrets import RunSecrets
 
@@ -157,41 +158,25 @@ class Outline:
         lines = [self.head.capitalize()]
         for number, row in zip(numbers, self.rows, strict=True):
             said = "".join(f"  · {fact}" for fact in row.facts)
-            lines.append(plain(f"{number:>{wide}} {row.step_id:<{name}}  {row.call}{said}"))
-        return "\n".join([*lines, *map(plain, self.notes)])
+            lines.append(plain_line(f"{number:>{wide}} {row.step_id:<{name}}  {row.call}{said}"))
+        return "\n".join([*lines, *map(plain_line, self.notes)])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._html(), "text/markdown": self._markdown()}
 
     def _html(self) -> str:
-        head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in self._columns())
-        rows = "".join(f"<tr>{''.join(map(_cell, self._cells(row)))}</tr>" for row in self.rows)
-        notes = "".join(f"<p>{escape(plain(note))}</p>" for note in self.notes)
-        caption = f"<caption>{self.head.capitalize()}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+        table = html_table(self._columns(), [*map(self._cells, self.rows)], self.head.capitalize())
+        return table + "".join(f"<p>{escape(plain(note))}</p>" for note in self.notes)
 
     def _markdown(self) -> str:
-        columns = self._columns()
-        lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
-        lines += [" | ".join(map(_markdown_cell, self._cells(row))) for row in self.rows]
-        table = "\n".join(f"| {row} |" for row in lines)
-        return "\n\n".join([f"{self.head.capitalize()}.", table, *map(_markdown_cell, self.notes)])
+        table = markdown_table(self._columns(), [*map(self._cells, self.rows)])
+        return "\n\n".join([f"{self.head.capitalize()}.", table, *map(markdown_cell, self.notes)])
 
     def _columns(self) -> tuple[str, ...]:
         return ("Stage" if self.parallel else "#", "Step", "Calls", "Before it runs")
 
     def _cells(self, row: OutlineRow) -> tuple[str, ...]:
         return (str(row.stage), row.step_id, row.call, " · ".join(row.facts))
-
-
-def _cell(text: str) -> str:
-    return f'<td style="text-align:left" dir="auto">{escape(plain(text))}</td>'
-
-
-def _markdown_cell(text: str) -> str:
-    """Text that no Markdown renderer takes for markup."""
-    text = plain(text).replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{char}" if char in "\\`*_[]#|~!$" else char for char in text).replace("\n", " ")
 
 
 def outline(

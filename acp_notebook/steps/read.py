@@ -161,6 +161,8 @@ def _parsed(value: Any, where: str, reading: Reading) -> Any:
         )
     except RecursionError:
         reading.problem(where, "is JSON that is nested too deeply: write it flatter")
+    except ValueError:  # Python limits what it turns into an int
+        reading.problem(where, "has a whole number with too many digits: give it as text")
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from ..errors import AcpError
 from ..plan import Plan, PlanEntry
 from ..plan.runs import RUN, StepFacts, step_meta
-from ..text import plain
+from ..text import plain, plain_line
 from ..text_files import named, write_text
 from .expressions import used
 from .keep import NotKept
@@ -55,7 +55,7 @@ class Runs(tuple[RunSummary, ...]):
             (r.run_id[:8], time_of(r.began), r.status, str(r.steps), r.name or "", r.agent or "")
             for r in self
         ]
-        text = "\n".join(map(str, self)) or "No run of steps has been written down yet."
+        text = "\n".join(plain_line(f"{run}") for run in self) or "No run of steps has been written down yet."
         if not rows:
             return {"text/plain": text}
         table = markdown_table(columns, rows)
@@ -208,7 +208,7 @@ class RunRecord:
             lines.append(
                 f"{status:9} {took:>8}  {step_id}: {tool}({arguments}){f' → {said}' if said else ''}"
             )
-        return "\n".join(map(plain, lines))
+        return "\n".join(map(plain_line, lines))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         columns = ("step", "tool", "arguments", "status", "took", "result")

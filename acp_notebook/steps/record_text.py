@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from ..masking import is_reference
-from ..text import plain
+from ..text import plain, plain_line
 from .references import LITERALLY, REFERENCE
 
 #: Characters of a value in a line.
@@ -69,14 +69,16 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 def markdown_cell(text: str) -> str:
     """A text in a cell of a Markdown table, where nothing in it is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|~$&!" else " " if c in "\r\n" else c for c in plain(text))
+    text = plain_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{char}" if char in "\\`*_{}[]#|~$!" else char for char in text)
 
 
-def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
     """Rows of texts as a table in HTML."""
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     head = "".join(f'<th scope="col" style="text-align:left">{html.escape(name)}</th>' for name in columns)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _html_cell(text: str) -> str:

@@ -160,6 +160,18 @@ async def test_quick_steps_share_rows_and_none_is_lost(tool: str, name: str) -> 
     assert rows < 400
 
 
+async def test_quick_results_that_are_no_unicode_are_kept_too() -> None:
+    def half(n: int) -> str:
+        return f"{n} \ud800"
+
+    steps = [step(f"s{n}", "half", n=n) for n in range(60)]
+    run_id, answer = await run(StepToolset([half]), *steps)
+    assert answer["status"] == "ok" and "notes" in answer
+    with closing(RunFile()) as file:
+        past = Past(file, find(file, run_id))
+        assert [past.value(known) for known in past.steps] == [f"{n} \ud800" for n in range(60)]
+
+
 async def test_at_a_kill_among_quick_steps_all_that_may_have_begun_are_unknown() -> None:
     run_id, _ = await run(StepToolset([add], max_steps=500), *chain(400, "add", "n"))
     with closing(RunFile()) as file:

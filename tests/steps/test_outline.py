@@ -109,6 +109,11 @@ def test_every_form_is_harmless_and_shows_what_misleads() -> None:
     assert "<script" not in shown.diagram
 
 
+def test_an_id_cannot_look_like_another_step() -> None:
+    shown = outlined(step("a\n2. z  look()", "make", x=1))
+    assert str(shown).count("\n") == 1 and shown._repr_mimebundle_()["text/markdown"].count("\n") == 4
+
+
 def test_the_diagram_follows_references_also_those_of_conditions() -> None:
     steps = (
         step("a", "make"),

@@ -51,6 +51,16 @@ async def test_a_key_that_stands_twice_is_refused() -> None:
     assert tools.ran == []
 
 
+@pytest.mark.parametrize("form", ["plan", "args"])
+async def test_a_number_that_python_does_not_read_is_refused(form: str) -> None:
+    args = f'{{"city": {"9" * 5000}}}'
+    whole = f'[{{"id": "a", "tool": "search", "args": {args}}}]'
+    sent = whole if form == "plan" else [{"id": "a", "tool": "search", "args": args}]
+    tools = FieldTools()
+    assert "a whole number with too many digits" in await execute(tools.toolset(), sent)
+    assert tools.ran == []
+
+
 async def test_the_list_itself_may_be_all_that_is_sent() -> None:
     (answer,) = await answers(FieldTools().toolset(), ("execute_plan", json.dumps(STEPS)))
     assert answer["status"] == "ok"

@@ -221,6 +221,11 @@ async def test_a_record_draws_itself_and_shows_what_would_mislead() -> None:
     assert "skipped" in kept.diagram
 
 
+async def test_an_id_cannot_look_like_another_step() -> None:
+    run_id, _ = await run(StepToolset([number]), step("a\nok  0 ms  z", "number", value=1))
+    assert len(str(record(run_id)).splitlines()) == 3
+
+
 async def test_a_record_is_written_to_a_file_and_never_over_one(tmp_path: Path) -> None:
     run_id, _ = await run(StepToolset([number]), step("a", "number", value=1))
     kept = record(run_id)
