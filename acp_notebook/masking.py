@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote
@@ -68,39 +68,39 @@ def _marked(value: Any, schema: Any, whole: Any, depth: int) -> Any:
 
 
 def _all_marked(value: Any) -> Any:
-    if type(value) is str:
-        return Secret(value)
-    if isinstance(value, Mapping):
-        return {name: _all_marked(item) for name, item in cast("Mapping[str, Any]", value).items()}
-    return [_all_marked(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
+    return _each(value, "", lambda text, name: Secret(text) if type(text) is str else text)
 
 
 def _marked_by_name(value: Any, name: str) -> Any:
-    if type(value) is str:
-        return Secret(value) if says_secret(name) else value
-    if isinstance(value, dict):
-        mapping = cast("dict[Any, Any]", value)
-        if is_reference(mapping):
-            return mapping
-        hidden = says_secret(name)
-        return {key: _marked_by_name(item, name if hidden else str(key)) for key, item in mapping.items()}
-    if isinstance(value, list):
-        return [_marked_by_name(item, name) for item in cast("list[Any]", value)]
-    return value
+    return _each(
+        value, name, lambda text, of: Secret(text) if type(text) is str and says_secret(of) else text
+    )
 
 
 def marked_where(value: Any, secrets: Collection[str]) -> Any:
     """`value`, JSON-like, with the texts as `Secret` that have one of these in them."""
-    if not secrets or is_reference(value):
-        return value
-    if type(value) is str:
-        return Secret(value) if any(secret in value for secret in secrets) else value
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).items()
-        return {key: marked_where(item, secrets) for key, item in items}
-    if isinstance(value, list):
-        return [marked_where(item, secrets) for item in cast("list[Any]", value)]
-    return value
+
+    def mark(text: Any, name: str) -> Any:
+        return Secret(text) if type(text) is str and any(secret in text for secret in secrets) else text
+
+    return _each(value, "", mark) if secrets else value
+
+
+def _each(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
+    """`value`, JSON-like, with what `change` makes of all in it that is no container, and of its name.
+
+    What is under the name of a secret has that name, however deep. References to results stay.
+    """
+    if isinstance(value, Mapping):
+        mapping = cast("Mapping[Any, Any]", value)
+        if is_reference(mapping):
+            return mapping
+        hidden = says_secret(name)
+        return {key: _each(item, name if hidden else str(key), change) for key, item in mapping.items()}
+    if isinstance(value, list | tuple):
+        items = [_each(item, name, change) for item in cast("list[Any]", value)]
+        return tuple(items) if type(cast(Any, value)) is tuple else items
+    return change(value, name)
 
 
 def is_reference(value: Any) -> bool:
@@ -123,18 +123,7 @@ def mentions_secret(text: str) -> bool:
 
 def masked(value: Any, name: str = "") -> Any:
     """`value` with the secrets masked, at any depth."""
-    if isinstance(value, Secret):
-        return MASK
-    if isinstance(value, Mapping):
-        mapping = cast("Mapping[Any, Any]", value)
-        if is_reference(mapping):
-            return mapping
-        hidden = says_secret(name)
-        return {key: masked(item, name if hidden else str(key)) for key, item in mapping.items()}
-    if isinstance(value, list | tuple):
-        items = [masked(item, name) for item in cast("list[Any]", value)]
-        return tuple(items) if type(cast(Any, value)) is tuple else items
-    return MASK if _is_secret(value, name) else value
+    return _each(value, name, lambda item, of: MASK if _is_secret(item, of) else item)
 
 
 def _is_secret(value: Any, name: str) -> bool:
