@@ -27,6 +27,7 @@ def test_the_demo_finishes_its_plan_and_says_where_the_exports_are(tmp_path: Pat
         assert str(tmp_path / "kept" / name) in found.stdout
         assert (tmp_path / "kept" / name).stat().st_size
     assert found.stderr == ""
+    assert "<button" not in (tmp_path / "kept" / cli.QUICKSTART).read_text()
 
 
 def test_the_doctor_reports_and_passes_here(tmp_path: Path) -> None:

@@ -418,6 +418,6 @@ def test_in_a_session_the_plan_of_plan_mode_is_the_answer_and_agent_mode_carries
 
 @pytest.mark.once
 def test_in_a_session_one_prompt_plans_and_works(hosted: Callable[..., acp_notebook.Session]) -> None:
-    session = hosted("demo", on_unattended="allow")
+    session = hosted(demo_agent(delay=0), on_unattended="allow")
     assert "Dropped 14 duplicate rows" in session.ask("Clean the survey data").text
     assert session.plan.progress == (6, 6)

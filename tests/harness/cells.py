@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,4 +72,10 @@ def started(**config: Any) -> Iterator[InteractiveShell]:
     finally:
         shell.run_line_magic("unload_ext", "acp_notebook")
         acp_notebook.notebook.close_all()
-        InteractiveShell.clear_instance()
+        forget(shell)
+
+
+def forget(shell: InteractiveShell) -> None:
+    """No shell is kept to the end of the process, where each would collect all garbage once more."""
+    InteractiveShell.clear_instance()
+    atexit.unregister(shell.atexit_operations)

@@ -15,6 +15,8 @@ import ast
 import os
 import re
 import secrets
+import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -390,7 +392,7 @@ class Frontend:
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────
 
     def close(self, *, checked: bool = True) -> None:
-        """Shuts the kernel down. Checked: it must end by itself within 10 s, with no question open, and
+        """Shuts the kernel down. Checked: it must end by itself within 30 s, with no question open, and
         its own output must show nothing left behind (unless `log_may_hold`, a pattern, allows for it)."""
         if not self.manager.has_kernel:
             return  # closed by the test itself
@@ -398,7 +400,7 @@ class Frontend:
         try:
             if checked:
                 self.client.shutdown()
-                process.wait(10)
+                self._wait_for_the_end(process)
         finally:
             self.client.stop_channels()
             self.manager.shutdown_kernel(now=True)
@@ -409,3 +411,11 @@ class Frontend:
             if self.log_may_hold:
                 printed = re.sub(self.log_may_hold, "", printed)
             assert not LEFT_BEHIND.search(printed), f"the kernel's own output shows a fault:\n{printed}"
+
+    def _wait_for_the_end(self, process: Any) -> None:
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # ipykernel prints where each of its threads is
+            process.wait(10)
+            raise AssertionError(f"the kernel did not end:\n{self.log.read_text(errors='replace')}") from None

@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from acp_notebook.kernel.transform import AwaitTransform
+from harness.cells import forget
 from harness.wire import Frontend
 
 SYNC = "get_ipython().run_line_magic('acp', 'ask go')"
@@ -22,6 +23,7 @@ def shell() -> Iterator[InteractiveShell]:
     shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     shell.input_transformers_post.append(AwaitTransform(shell, {"ask", "steps"}))
     yield shell
+    forget(shell)
     sys.modules["__main__"] = main
 
 

@@ -28,7 +28,8 @@ def run(lesson: Path, folder: Path, *arguments: str) -> Any:
     return NotebookClient(notebook, kernel_name="python3", config=local_sockets(), **options).execute()
 
 
-@each_lesson
+# The quickstart runs in tests/test_cli.py: it is the demo.
+@pytest.mark.parametrize("lesson", LESSONS[1:], ids=lambda path: path.stem)
 def test_runs_to_its_end_with_approvals_allowed(lesson: Path, tmp_path: Path) -> None:
     notebook = run(lesson, tmp_path, "--AcpMagics.on_unattended=allow")
     assert not [bundle for bundle in bundles(notebook) if "<button" in bundle.get("text/html", "")]

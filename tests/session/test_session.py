@@ -13,6 +13,7 @@ from pydantic_ai import Agent
 
 import acp_notebook
 from acp_notebook import Call, Plan, PlanEntry, Say, ScriptedModel, Session, current
+from acp_notebook.agent.demo import demo_agent
 from acp_notebook.errors import AcpError, PlanError, PlanIndexError, TurnTimeout
 from acp_notebook.plan import RemoveEntry, UpdateEntry
 from acp_notebook.protocol.messages import StateUpdate
@@ -346,7 +347,7 @@ def test_a_removed_plan_is_restored_under_its_id(hosted: Hosted) -> None:
 
 @pytest.mark.once
 def test_the_turn_of_a_revision_is_the_one_that_ran(hosted: Hosted) -> None:
-    session = hosted("demo", on_unattended="allow")
+    session = hosted(demo_agent(delay=0), on_unattended="allow")
     session.ask("Clean the survey data").wait()
     session.add_entry("by hand")
     revisions = session.plan_history()
