@@ -92,10 +92,12 @@ start "environment" make_environment "$first" "$work/first"
 [ -z "$second" ] || start "environment of Python 3.13" make_environment "$second" "$work/second"
 finish
 
+slow="kernels or style or once"
 start "pages" run_tests "$work/first" -m browser
-start "all but pages" run_tests "$work/first" -m "not browser"
+start "slow ones" run_tests "$work/first" -m "not browser and ($slow)"
+start "all others" run_tests "$work/first" -m "not browser and not ($slow)"
 if [ -n "$second" ]; then
-  start "Python 3.13" run_tests "$work/second" -m "not browser and not kernels and not style and not once"
+  start "Python 3.13" run_tests "$work/second" -m "not browser and not ($slow)"
 else
   echo "No Python 3.13 here: its part was left out."
 fi

@@ -580,6 +580,7 @@ def test_perm_12_spoofed_text_in_every_field_runs_as_it_was_written(hosted: Host
     assert "<b>x</b>" not in page
     for char in "\u200b\u202e\u202c\x1b":
         assert char not in page
+    assert session.permissions[0].request.tool_call.arguments == {"command": MISLEADING}
     session.permissions[0].allow(always=True)
     turn.wait(20)
     assert ran == [MISLEADING]
