@@ -92,12 +92,10 @@ start "environment" make_environment "$first" "$work/first"
 [ -z "$second" ] || start "environment of Python 3.13" make_environment "$second" "$work/second"
 finish
 
-slow="kernels or style or once"
 start "pages" run_tests "$work/first" -m browser
-start "slow ones" run_tests "$work/first" -m "not browser and ($slow)"
-start "all others" run_tests "$work/first" -m "not browser and not ($slow)"
+start "all but pages" run_tests "$work/first" -m "not browser"
 if [ -n "$second" ]; then
-  start "Python 3.13" run_tests "$work/second" -m "not browser and not ($slow)"
+  start "Python 3.13" run_tests "$work/second" -m "not browser and not kernels and not style and not once"
 else
   echo "No Python 3.13 here: its part was left out."
 fi

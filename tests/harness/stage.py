@@ -7,7 +7,7 @@ import json
 from collections import deque
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from acp_notebook.views.bundle import live_stylesheet, module
 from acp_notebook.views.widget import View
@@ -79,6 +79,8 @@ class Stage:
             }""",
             [module(), state, online],
         )
+        if online:  # until the kernel has answered there is no control to see, and none takes the focus
+            expect(tab.locator(".acp-offline")).to_have_count(0)
 
     def _take(self) -> list[dict[str, Any]]:
         """What the view has sent since the last time."""
