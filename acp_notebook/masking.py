@@ -68,7 +68,12 @@ def _marked(value: Any, schema: Any, whole: Any, depth: int) -> Any:
 
 
 def _all_marked(value: Any) -> Any:
-    return _each(value, "", lambda text, name: Secret(text) if type(text) is str else text)
+    """All texts, also of what looks like a reference: it is no place for one."""
+    if type(value) is str:
+        return Secret(value)
+    if isinstance(value, Mapping):
+        return {name: _all_marked(item) for name, item in cast("Mapping[str, Any]", value).items()}
+    return [_all_marked(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _marked_by_name(value: Any, name: str) -> Any:
